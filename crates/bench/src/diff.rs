@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn what_moves_between_documents_is_no_difference() {
+    fn shift_of_all_settings_between_documents_is_no_difference() {
         // The runs of each document agree to a percent, the documents of one side do not.
         let found = diff(&documents(&[1.0, 1.08, 0.95]), &documents(&[1.06, 0.97, 1.1]));
         assert!(found.has_repeats());
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn what_became_slower_is_told_for_that_setting_only() {
+    fn diff_reports_the_setting_that_became_slower_only() {
         let first = documents(&[1.0, 1.001, 0.999, 1.0005]);
         let mut second = documents(&[1.0005, 1.001, 0.9995, 0.999]);
         for document in &mut second {
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_one_has_is_named() {
+    fn diff_names_settings_of_one_document_only() {
         let first = samples::results();
         let mut second = samples::results();
         let gone = second.cells.remove(0);

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_is_begun_ends_and_what_is_not_never_begins() {
+    async fn started_job_ends_and_cancelled_job_never_starts() {
         let (go, gone) = oneshot::channel::<()>();
         let (done, ended) = oneshot::channel();
         let result = Arc::new(());

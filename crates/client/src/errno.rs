@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_protocols_number_like_the_system_keeps_its_number() {
+    fn status_with_the_number_of_an_errno_keeps_it() {
         for code in [1, 2, 5, 6, 13, 17, 18, 20, 21, 22, 27, 28, 30, 31] {
             let error = Error::server("X", nfs4::Status::from_code(code));
             assert_eq!(error.raw_os_error(), code as i32);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_they_number_otherwise_is_translated() {
+    fn status_with_another_number_is_translated() {
         for (code, errno) in [
             (63, Errno::NAMETOOLONG),
             (66, Errno::NOTEMPTY),

@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused_with_the_cause() {
+    fn invalid_url_is_refused_with_the_cause() {
         assert!(matches!(parse("http://h/"), Err(UrlError::Scheme(_))));
         assert_eq!(parse("nfs:///x"), Err(UrlError::Host));
         assert_eq!(parse("nfs://h:0/x"), Err(UrlError::Port("0".into())));

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_answered_at_once_is_answered_whoever_is_killed() {
+    async fn immediate_answer_arrives_although_a_caller_is_killed() {
         let callers = Callers::default();
         let caller = Caller { thread: 0, weight: 1 };
         assert_eq!(callers.ask(caller, async { Ok(5) }).await.ok(), Some(5));

@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn who_stood_in_line_first_is_the_first_whoever_waits_first() {
+    async fn queue_serves_in_order_of_arrival() {
         let turns = Turns::default();
         let (first, mut second, mut third) = (turns.queue().await, turns.queue(), turns.queue());
         let poll = |turn: &mut Turn| turn.as_mut().poll(&mut Context::from_waker(Waker::noop()));

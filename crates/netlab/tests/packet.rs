@@ -222,7 +222,7 @@ fn an_ordinary_user_may_have_a_network_in_a_user_namespace() {
 }
 
 #[test]
-fn what_the_kernel_does_not_have_is_told_by_name() {
+fn missing_kernel_feature_is_named() {
     let Some(network) = network(card(1, Discipline::Fifo)) else { return };
     let options = StreamOptions { congestion_control: Some("no-such-one".into()), ..Default::default() };
     assert!(Streams::start(&network, &options).is_err());

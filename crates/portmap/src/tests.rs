@@ -99,7 +99,7 @@ fn the_address_is_the_one_that_the_client_knows_where_no_other_is_known() {
 }
 
 #[test]
-fn nobody_registers_anything_and_nobody_is_called_for_others() {
+fn port_mapper_refuses_registration_and_indirect_calls() {
     assert!(!ask::<bool>(2, 1, &mapping(1, 1, 6)) && !ask::<bool>(2, 2, &mapping(100_003, 3, 6)));
     for procedure in [1, 2] {
         assert!(!ask::<bool>(4, procedure, &binding(100_003, 3, "tcp", "1.2.3.4.0.1")));

@@ -43,7 +43,7 @@ async fn connect(address: SocketAddr) -> Client {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_open_and_locked_goes_on_over_a_server_that_is_killed() {
+async fn opens_and_locks_survive_a_killed_server() {
     let place = tempfile::tempdir().unwrap();
     std::fs::create_dir(place.path().join("export")).unwrap();
     let (mut server, address) = Server::start(place.path(), ([127, 0, 0, 1], 0).into());

@@ -188,7 +188,7 @@ fn kinds_modes_and_sizes_are_those_of_the_directory() {
 }
 
 #[test]
-fn what_cannot_be_done_is_told_by_its_name() {
+fn libnfs_errors_are_reported_by_name() {
     let Some(place) = Place::for_test(&["--read-only"]) else { return };
     fs::write(place.exported("f"), "kept").unwrap();
     fs::write(place.beside("given"), "new").unwrap();

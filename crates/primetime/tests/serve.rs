@@ -74,7 +74,7 @@ fn check_prints_a_configuration_that_says_the_same_again() {
 }
 
 #[test]
-fn what_cannot_be_served_is_one_sentence() {
+fn failed_start_is_one_sentence() {
     let place = Place::new();
     assert!(place.refusal(&[]).contains("primetime serve DIR"));
     assert!(place.refusal(&["nothing", "--forget"]).contains("nothing"));

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_announced_above_the_limit_is_refused_at_once() {
+    fn record_above_the_limit_is_refused_at_its_mark() {
         let mut reader = RecordReader::new(LIMITS);
         assert_eq!(feed(&mut reader, &mark(1001)), Err(RecordError::TooLong(1000)));
         let mut reader = RecordReader::new(LIMITS);

@@ -124,7 +124,7 @@ async fn a_call_that_comes_in_pieces_is_answered_when_it_is_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn who_leaves_while_it_is_looked_for_is_missed() {
+async fn busy_poll_notices_a_lost_connection() {
     let scene = Scene::new(LIMIT).await;
     let mut client = scene.connect();
     ask_until_looked_for(&mut client);
@@ -147,14 +147,14 @@ async fn a_server_stops_while_it_looks_for_calls() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn nobody_is_looked_for_where_that_is_not_wanted() {
+async fn disabled_busy_poll_never_polls() {
     let scene = Scene::new(Duration::ZERO).await;
     let mut client = scene.connect();
     assert!(!(0..1000).any(|xid| ask(&mut client, xid)));
 }
 
 #[tokio::test]
-async fn nobody_is_looked_for_by_the_only_thread() {
+async fn only_thread_never_busy_polls() {
     let scene = Scene::new(LIMIT).await;
     let mut client = scene.connect();
     let asked = tokio::task::spawn_blocking(move || (0..1000).any(|xid| ask(&mut client, xid)));

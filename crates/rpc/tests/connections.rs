@@ -222,7 +222,7 @@ async fn a_large_record_is_answered_whatever_the_pieces_that_it_comes_in() {
 }
 
 #[tokio::test]
-async fn who_leaves_in_the_middle_of_a_large_record_is_noticed() {
+async fn connection_lost_within_a_large_record_is_noticed() {
     let fixture = start(ServerOptions::default()).await;
     let mut stream = TcpStream::connect(fixture.address).await.unwrap();
     stream.write_all(&large_call(1, 1 << 20)[..300_000]).await.unwrap();

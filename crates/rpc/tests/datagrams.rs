@@ -120,7 +120,7 @@ async fn a_refusal_is_told_over_either_transport() {
 }
 
 #[tokio::test]
-async fn nobody_there_is_an_error_and_silence_ends_with_the_time() {
+async fn closed_port_is_an_error_and_silence_a_timeout() {
     let closed = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap().local_addr().unwrap();
     for transport in [Transport::Tcp, Transport::Udp] {
         let outcome = call_once(&to(transport, closed), call(COUNT, &[]), LONG).await;
@@ -173,7 +173,7 @@ async fn a_reply_is_no_more_than_three_times_its_call() {
 }
 
 #[tokio::test]
-async fn what_is_no_call_is_dropped_and_a_panic_harms_nobody() {
+async fn invalid_datagram_is_dropped_and_panic_is_contained() {
     let options = DatagramOptions { call_bytes_max: 100, in_flight_max: 2, ..DatagramOptions::default() };
     let (address, service) = start(options).await;
     let socket = client(address).await;

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_counts_as_everything() {
+    fn unreadable_record_counts_as_total_loss() {
         assert!(Lost::from_bytes(&[1; 17]).is_everything());
         assert!(Lost::from_bytes(&[]).is_everything());
         assert!(Lost::default().is_nothing());

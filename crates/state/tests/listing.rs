@@ -162,7 +162,7 @@ fn clients_and_sessions_are_listed_in_pieces() {
 }
 
 #[test]
-fn what_goes_while_it_is_listed_ends_no_list() {
+fn removal_during_a_listing_does_not_end_it() {
     let state = state();
     let mut after = HoldingsAfter::default();
     let mut seen = 0;

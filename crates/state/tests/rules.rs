@@ -385,7 +385,7 @@ fn reclaimed(access: u32, deny: u32, kind: Option<DelegationKind>) -> Open {
 }
 
 #[test]
-fn nobody_to_wait_for_is_no_grace_period() {
+fn no_grace_period_without_clients_to_reclaim() {
     let state = state();
     state.begin_grace([], T0);
     assert!(!state.in_grace());
@@ -528,7 +528,7 @@ fn revoked_delegation_bars_reclaims_of_its_file_only() {
 }
 
 #[test]
-fn who_may_not_know_of_more_than_can_be_written_down_reclaims_nothing() {
+fn client_with_too_many_losses_to_record_reclaims_nothing() {
     let state = state();
     state.begin_grace([(recorded("a").0, Lost::everything())], T0);
     let a = fresh(&state, "a");
@@ -540,7 +540,7 @@ fn who_may_not_know_of_more_than_can_be_written_down_reclaims_nothing() {
 }
 
 #[test]
-fn what_is_about_to_be_revoked_counts_as_lost_and_is_until_it_is_freed() {
+fn pending_revocation_counts_as_lost_until_freed() {
     let state = state();
     let a = client(&state, "a");
     let (id, _) = delegated(&state, &a, T0).delegation.unwrap();
@@ -701,7 +701,7 @@ fn an_undone_lock_keeps_later_locks_and_brings_back_nothing_unlocked() {
 }
 
 #[test]
-fn what_a_host_holds_is_found_by_its_address_and_goes_with_it() {
+fn locks_of_a_host_are_found_and_removed_by_address() {
     let state = state();
     let hosts = ["10.0.0.1 ann", "10.0.0.1 bob", "10.0.0.10 ann"];
     for (number, host) in hosts.into_iter().enumerate() {
@@ -725,7 +725,7 @@ fn what_a_host_holds_is_found_by_its_address_and_goes_with_it() {
 }
 
 #[test]
-fn what_an_administrator_takes_from_a_host_is_counted_no_more() {
+fn revoked_locks_of_a_host_are_not_counted() {
     let state = state();
     let owner = LockOwner::Nlm { host: "h".into(), process: 1, handle: "x".into() };
     for offset in [0, 10] {
@@ -944,7 +944,7 @@ fn delegations_are_bounded() {
 // Memory.
 
 #[test]
-fn what_is_kept_does_not_keep_the_request_that_it_came_in() {
+fn stored_owner_does_not_keep_its_request() {
     let state = state();
     let record = Bytes::from(vec![b'x'; 1 << 16]);
     let inside = |name: &Bytes| record.as_ptr_range().contains(&name.as_ptr());

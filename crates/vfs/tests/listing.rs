@@ -111,7 +111,7 @@ fn a_listed_object_can_be_used_as_one_that_was_looked_up() {
 }
 
 #[test]
-fn what_is_said_of_names_that_change_hands_meanwhile_is_of_one_object() {
+fn entry_of_a_replaced_name_describes_one_object() {
     for scene in Scene::all(50) {
         let sizes: BTreeMap<u64, u64> =
             (1..=50).map(|size| (fs::metadata(scene.path(size)).unwrap().ino(), size)).collect();

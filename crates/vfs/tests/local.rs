@@ -225,7 +225,7 @@ fn the_root_and_every_kind_survive_a_restart() {
 }
 
 #[test]
-fn what_was_removed_behind_our_back_is_stale_after_a_restart() {
+fn file_removed_by_others_is_stale_after_a_restart() {
     for mode in modes() {
         let host = Host::new();
         let path = host.export().join("file");
@@ -248,7 +248,7 @@ fn what_was_removed_behind_our_back_is_stale_after_a_restart() {
 }
 
 #[test]
-fn what_was_removed_is_stale_while_its_inode_number_is_used_again() {
+fn removed_file_is_stale_although_its_inode_number_is_reused() {
     let host = Host::new();
     for mode in modes() {
         let server = host.open(mode);
@@ -385,7 +385,7 @@ fn a_directory_moved_out_of_the_export_is_stale() {
 }
 
 #[test]
-fn what_is_mounted_inside_the_export_is_closed() {
+fn mounts_within_the_export_are_not_crossed() {
     let host = Host::new();
     for mode in modes() {
         let server = Local::open("/", &host.options(mode)).unwrap();
@@ -658,7 +658,7 @@ fn a_chmod_behind_our_back_counts_at_once() {
 }
 
 #[test]
-fn what_stays_is_listed_once_while_other_threads_make_and_remove() {
+fn lasting_entries_are_listed_once_beside_other_threads() {
     let host = Host::new();
     let server = host.open(HandleMode::Auto);
     let how = CreateMode::Guarded(SetAttributes::default());

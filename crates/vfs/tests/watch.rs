@@ -177,7 +177,7 @@ fn every_change_of_a_directory_by_another_process_is_told() {
 }
 
 #[test]
-fn what_comes_through_the_file_system_is_told_nobody() {
+fn own_changes_are_not_reported_to_watches() {
     for handles in both() {
         let Some(lab) = Lab::new(handles, 16) else { return };
         let (fs, file, directory) = (&lab.local, lab.node("f"), lab.node("d"));
@@ -231,7 +231,7 @@ fn marks_are_removed_when_unused_and_stay_while_in_use() {
 }
 
 #[test]
-fn who_does_not_ask_is_told_nothing() {
+fn file_without_a_watch_reports_nothing() {
     let Some(lab) = Lab::new(HandleMode::Auto, 0) else { panic!("nothing was asked for") };
     assert!(lab.local.watch(&lab.node("f"), Seen::Used, &lab.tell).unwrap().is_none());
 }

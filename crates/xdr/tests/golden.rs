@@ -209,7 +209,7 @@ fn decode_is_the_inverse_through_the_trait_objects() {
 }
 
 #[test]
-fn what_holds_one_item_is_read_in_its_place_and_passed_over_whole() {
+fn single_item_container_is_read_and_skipped_whole() {
     let held = |body: &[u8]| {
         let mut to = Encoder::new();
         to.opaque(body);

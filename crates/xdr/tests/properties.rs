@@ -55,7 +55,7 @@ fn node() -> impl Strategy<Value = Node> {
 
 proptest! {
     #[test]
-    fn what_is_encoded_is_decoded(value in node()) {
+    fn encoded_value_decodes_to_itself(value in node()) {
         let bytes = xdr::to_bytes(&value);
         prop_assert_eq!(bytes.len() % 4, 0);
         prop_assert_eq!(xdr::from_bytes::<Node>(bytes).unwrap(), value);

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_measured_elsewhere_or_otherwise_is_a_doubt() {
+    fn result_of_another_machine_or_method_is_doubtful() {
         let one = samples::results();
         let mut other = one.clone();
         let parts = |other: &Results| vec![("a".to_owned(), one.clone()), ("b".to_owned(), other.clone())];

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_size_is_refused() {
+    fn invalid_size_is_refused() {
         assert!(read("-1").unwrap_err().contains("negative"));
         assert!(read("\"many\"").unwrap_err().contains("`many`"));
         assert!(read("\"4 kib\"").unwrap_err().contains("unknown unit `kib`"));

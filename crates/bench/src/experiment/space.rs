@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stays_adds_up_and_of_what_goes_the_most_counts() {
+    fn kept_files_add_up_and_removed_files_count_by_their_maximum() {
         let space = |lasting, passing, grows| Space { lasting, passing, grows };
         let all = [space(10.0, 0.0, false), space(5.0, 7.0, true), space(0.0, 3.0, false)];
         assert_eq!(Space::of_all(all.into_iter()), space(15.0, 7.0, true));

@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_kept_is_asked_for_each_time() {
+    fn uncached_attributes_are_requested_each_time() {
         assert_eq!(of(&read_at_random(false, "4 KiB")), [Some([1.0, 1.0]); 3]);
         assert_eq!(of(&read_at_random(false, "2 MiB")), [Some([2.0, 2.0]); 3]);
         assert_eq!(of(&read_at_random(true, "4 KiB")), [None; 3], "a place may be drawn again");
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_version_or_a_client_leaves_open_has_no_floor() {
+    fn request_that_version_or_client_may_omit_has_no_floor() {
         let setup: Setup = toml::from_str(&format!("clients = 1\n{}", locked(10, true))).unwrap();
         for version in ["local", "4.0"] {
             assert_eq!(floors(&setup, &terms(version, false)), None, "{version}");
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn who_knows_more_never_needs_more() {
+    fn client_with_more_knowledge_never_needs_more_requests() {
         let mut known = 0;
         for point in builtin().iter().flat_map(|one| one.default.points()) {
             for terms in [terms("3", false), terms("4.1", false), terms("4.1", true)] {

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_chance_could_do_is_not_told() {
+    fn change_within_chance_is_not_reported() {
         let cells = [cell(true, "calls", [100.0, 140.0, 60.0]), cell(false, "calls", [90.0, 50.0, 110.0])];
         assert_eq!(levers(cells.iter()), [] as [String; 0]);
         let small = [cell(true, "calls", [100.0, 100.1, 99.9]), cell(false, "calls", [97.0, 97.1, 96.9])];

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_profile_is_refused_with_what_would_be() {
+    fn unknown_profile_is_refused_with_the_valid_ones() {
         let sentence = |text: &str| Profile::parse(text).unwrap_err().to_string();
         assert!(sentence("bulid").contains("did you mean build?"), "{}", sentence("bulid"));
         for text in ["create=-1", "create=x", "create=inf", "=1", "create=1,b"] {

@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn what_speaks_against_the_outcome_is_said_to() {
+    fn evidence_against_the_outcome_is_reported() {
         let v3 = cell("3", 0.0, &[("CREATE", 1000)]);
         let mut v4 = cell("4.1", 0.0, &[("OPEN", 1000), ("CLOSE", 1000)]);
         v4.wire_ms = 0.01;

@@ -100,13 +100,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_fails() {
+    fn missing_measurement_fails() {
         let report = request_limits(&samples::results(), &[limit("locked-read:4.2=1")]);
         assert_eq!(report.failed, ["locked-read over v4.2 was not measured."]);
     }
 
     #[test]
-    fn what_is_no_limit_is_refused() {
+    fn invalid_limit_is_refused() {
         for text in ["locked-read=1", "locked-read:3", "locked-read:3=few", "locked-read:3=-1", "a:3=inf"] {
             assert!(text.parse::<RequestLimit>().is_err(), "{text}");
         }

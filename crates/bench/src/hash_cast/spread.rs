@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn who_gets_nothing_is_a_group_without_a_ratio() {
+    fn group_without_throughput_has_no_ratio() {
         let found = groups(&[0.0, 5.0, 5.0]);
         assert_eq!(found.len(), 2);
         assert_eq!((found[0].clients, found[1].ratio), (1, None));
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_the_same_does_not_vary() {
+    fn constant_sample_has_no_spread() {
         assert_eq!(variation(&[vec![2.0, 1.0], vec![2.0, 1.0]]), Some(0.0));
         let changing = variation(&[vec![2.0, 1.0], vec![1.0, 2.0]]).unwrap();
         assert!((changing - 0.5_f64.sqrt() / 1.5).abs() < 1e-9, "{changing}");

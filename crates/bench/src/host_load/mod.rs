@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_used_is_a_share_of_the_time_between_two_looks() {
+    fn processor_use_is_a_share_of_the_interval() {
         let counted = |at_ms: u64, processors, vda: u64, vdb: u64| Counted {
             at: Duration::from_millis(at_ms),
             processors,

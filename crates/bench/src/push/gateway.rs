@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_of_a_gateway_is_refused() {
+    fn invalid_gateway_address_is_refused() {
         assert_eq!("https://gateway".parse::<Gateway>(), Err(GatewayError::Scheme));
         for text in [
             "",

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asked_for_nothing_has_a_row_that_says_so() {
+    fn client_without_requests_has_a_row_that_says_so() {
         let mut results = samples::results();
         for cell in &mut results.cells {
             cell.rpcs.clear();
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_place_on_a_logarithmic_axis_is_left_to_the_table() {
+    fn value_of_zero_stays_off_a_logarithmic_axis() {
         let mut results = samples::results();
         results.comparisons[0].ratio = None;
         results.comparisons[1].ratio = Some(0.0);

@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_would_see_nothing_in_is_left_out() {
+    fn empty_figure_is_left_out() {
         let sections = |results: &Results| {
             let page = html(results);
             ["means", "requests", "sweep", "studies", "numbers"]

@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_is_an_empty_field() {
+    fn unknown_value_is_an_empty_field() {
         let directory = tempfile::tempdir().unwrap();
         let mut results = samples::results();
         results.cells[0].floors = Some(Floors { posix: 1.0, compound: 0.0625 });

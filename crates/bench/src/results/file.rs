@@ -135,7 +135,7 @@ mod tests {
     use crate::samples;
 
     #[test]
-    fn what_was_saved_is_loaded_again() {
+    fn saved_results_load_again() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("results.json");
         let results = samples::results();

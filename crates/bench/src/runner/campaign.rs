@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_decided_soonest_comes_first_and_what_will_not_be_last() {
+    fn comparison_that_needs_fewest_runs_comes_first() {
         let candidate =
             |unit, to_next, to_decision| Candidate { point: 0, unit, blocks: 12, to_next, to_decision };
         let three = [candidate(0, 1.0, None), candidate(1, 3.0, Some(9.0)), candidate(2, 2.0, Some(30.0))];

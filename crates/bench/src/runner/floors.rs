@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_agreed_or_given_up_leaves_no_floor() {
+    fn feature_that_was_not_negotiated_leaves_no_floor() {
         let own = Options { plan: Plan::standard(), ..options() };
         let with = |name: &str, value: &str| {
             let mut environment = samples::results().environment;

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_added_is_read_again_and_a_line_that_was_cut_off_is_left_out() {
+    fn journal_reads_complete_lines_only() {
         let directory = tempfile::tempdir().unwrap();
         assert!(Unfinished::read(directory.path()).unwrap().is_none());
         let environment = samples::results().environment;

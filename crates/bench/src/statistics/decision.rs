@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_early_look_decided_stays_decided() {
+    fn decision_of_an_early_look_stays() {
         let double = paired_ratio(&[(10.0, 20.0), (10.0, 20.5), (10.0, 19.5)]).unwrap();
         let noise = paired_ratio(&[(10.0, 20.0), (20.0, 9.0), (10.0, 12.0)]).unwrap();
         let looks = |seen: &[(LogRatio, f64)]| Member {

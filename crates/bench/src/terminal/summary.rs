@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unclear_comes_with_the_runs_that_would_decide_it() {
+    fn undecided_comparison_shows_the_runs_it_needs() {
         let mut results = samples::results();
         for comparison in &mut results.comparisons {
             comparison.verdict = Outcome::Same;

@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_call_did_counts_whole_and_takes_its_time_once() {
+    fn call_counts_once_and_takes_its_time_once() {
         let (start, mut curve) = curve(&[10]);
         curve.complete_together(start + Duration::from_millis(50), 40);
         curve.complete_together(start + Duration::from_millis(60), 0);

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn nobody_works_while_the_runner_looks() {
+    async fn workers_pause_while_the_runner_samples() {
         let gate = Gate::new(3);
         let done = Arc::new(AtomicU32::new(0));
         let threads: Vec<_> = (0..3)

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_threads_have_done_is_read_by_client() {
+    fn meter_sums_threads_by_client() {
         let origin = Instant::now();
         let meters = Meters::new(2, 2, origin);
         assert_eq!(meters.read().began, None);

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_there_holds() {
+    fn written_pattern_verifies() {
         let pattern = Pattern::new(1, 2, 3);
         for (offset, length) in [(0, 4096), (5, 1), (5, 9), (4095, 70_001), (17, 0)] {
             assert!(pattern.holds(offset, &pattern.bytes(offset, length)), "{offset} {length}");

@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_crossed_a_change_of_our_own_is_not_believed() {
+    fn attributes_that_crossed_an_own_change_are_discarded() {
         let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
         let mut known = Known::nothing();
         known.learn(file(1), at(start), &timeouts);

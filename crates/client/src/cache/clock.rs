@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_in_the_tick_of_the_change_is_not_certain() {
+    fn read_within_the_tick_of_a_change_is_uncertain() {
         let (mut clock, start, now, wall) = setting();
         clock.saw(&changed(now), start);
         assert!(!clock.has_passed(&changed(now), start, wall(MS)));
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_old_by_the_own_clock_is_certain_unless_that_may_be_ahead() {
+    fn old_change_is_certain_unless_the_own_clock_may_be_ahead() {
         let (mut clock, start, now, wall) = setting();
         clock.saw(&changed(now), start);
         assert!(clock.has_passed(&changed(now), start, wall(61 * 1000 * MS)));
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_of_file_systems_has_a_bound() {
+    fn clocks_of_file_systems_are_bounded() {
         let (mut clock, start, now, _) = setting();
         for fsid in 0..1000 {
             clock.saw(&Attributes { fsid, ..changed(now) }, start);

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_stays_when_more_comes_over_it() {
+    fn cached_data_stays_when_overlapping_data_arrive() {
         let mut cache = filled(&[(2, b"XY")]);
         cache.insert(KEY, 0, &Bytes::from_static(b"abcdef"));
         assert_eq!(cache.read(KEY, 0..6).unwrap(), "abXYef");

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_below_follows_in_order_and_nothing_else_does() {
+    fn descendants_follow_in_order_without_siblings() {
         for (path, is_below) in
             [("a", false), ("a/b", true), ("a/\u{1}", true), ("a\u{1}", false), ("ab", false)]
         {

@@ -118,7 +118,7 @@ mod tests {
     use Touch::{Change, Look, Use};
 
     #[test]
-    fn what_is_below_waits_for_what_makes_it_possible() {
+    fn item_waits_for_its_directory() {
         assert_eq!(order(&[("a", Change), ("a/b", Change), ("a/b/c", Use)]), [vec![], vec![0], vec![0, 1]]);
     }
 
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_what_is_done() {
+    fn finished_item_holds_none_up() {
         let mut order = Order::default();
         order.add(0, touch("a", Change));
         order.done(0);

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_might_conflict_goes_first_and_what_was_not_answered_waits_on() {
+    fn conflicting_close_goes_first_and_unanswered_close_waits() {
         let (mut closes, now) = (Closes::default(), Instant::now());
         for owner in 1..4 {
             closes.push(closing(owner, 1, now));

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_happened_has_no_entry() {
+    fn operation_that_never_ran_has_no_entry() {
         let tap = Tap::default();
         let snapshot = tap.snapshot();
         assert!(snapshot.requests.is_empty() && snapshot.operations.is_empty());

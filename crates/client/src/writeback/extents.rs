@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_back_fills_gaps_alone() {
+    fn returned_extents_fill_gaps_only() {
         let mut dirty = written(&[(2, b"NN"), (6, b"M")]);
         let old = Taken { since: 0, writer: WRITER, chunk: Chunk::new(0, Bytes::from_static(b"abcdefgh")) };
         assert_eq!(dirty.restore(&old), 3);
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_the_place_of_older_data_is_as_old_as_they() {
+    fn overwriting_data_keep_the_age_of_the_older() {
         let mut dirty = written(&[(0, b"aaaa"), (100, b"x")]);
         dirty.write(9, WRITER, 2, Bytes::from_static(b"bbbb"), 8);
         assert_eq!((dirty.oldest_in(&(4..6)), dirty.oldest_in(&(100..101))), (Some(0), Some(1)));

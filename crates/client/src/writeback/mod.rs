@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_short_write_left_is_sent_next() {
+    fn rest_of_a_short_write_is_sent_next() {
         let mut writeback = Writeback::new(10, 8);
         writeback.push(A, 0, data(4));
         writeback.push(A, 4, data(6));
@@ -501,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_over_is_never_sent_again() {
+    fn overwritten_data_are_never_resent() {
         // The answer that tells of the new verifier is that of the newer data themselves, or of others.
         for newer_tells in [true, false] {
             let mut writeback = Writeback::new(100, 8);
@@ -525,7 +525,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_over_during_its_commit_is_not_sent_again() {
+    fn data_overwritten_during_their_commit_are_not_resent() {
         let mut writeback = Writeback::new(100, 8);
         writeback.push(A, 0, data(30));
         let old = writeback.next_write(Urge::All).unwrap();
@@ -540,7 +540,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_through_another_open_file_is_replaced_and_told_apart() {
+    fn overwrite_through_another_open_file_keeps_owners_apart() {
         let mut writeback = Writeback::new(100, 8);
         writeback.push(A, 0, data(30));
         writeback.push(B, 10, Bytes::from_static(&[b'b'; 10]));
@@ -584,7 +584,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_awaited_is_made_stable_before_it_is_written_over() {
+    fn awaited_data_become_stable_before_an_overwrite() {
         let mut writeback = Writeback::new(100, 8);
         writeback.push(A, 0, data(30));
         let first = writeback.next_write(Urge::All).unwrap();
@@ -639,7 +639,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_restart_lost_does_not_come_after_what_was_written_anew() {
+    fn resent_data_never_overwrite_newer_data() {
         let mut writeback = Writeback::new(10, 8);
         writeback.push(A, 0, data(10));
         let old = writeback.next_write(Urge::All).unwrap();
@@ -703,7 +703,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_at_the_server_is_read_when_it_is_all_there() {
+    fn dirty_data_serve_reads_that_they_cover() {
         let mut writeback = Writeback::new(8, 8);
         writeback.push(A, 0, Bytes::from_static(b"aaaaaaaabbbb"));
         assert_eq!(writeback.next_write(Urge::All).unwrap().chunk.range(), 0..8);
@@ -718,7 +718,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_is_told_to_those_who_wrote_it() {
+    fn lost_data_are_reported_to_their_writers() {
         let mut writeback = Writeback::new(10, 8);
         writeback.push(A, 0, data(10));
         let sent = writeback.next_write(Urge::All).unwrap();

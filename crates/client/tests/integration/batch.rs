@@ -14,7 +14,7 @@ in_every_version! {
     items_that_depend_on_each_other_keep_their_order
     an_item_that_fails_keeps_no_other_from_being_done
     after_a_failure_nothing_more_is_sent_where_that_is_asked_for
-    what_a_batch_did_the_client_knows
+    client_caches_the_results_of_a_batch
     symbolic_links_on_the_way_are_followed
     large_files_go_whole
 }
@@ -148,7 +148,7 @@ async fn after_a_failure_nothing_more_is_sent_where_that_is_asked_for(version: V
     client.shutdown().await.unwrap();
 }
 
-async fn what_a_batch_did_the_client_knows(version: Version) {
+async fn client_caches_the_results_of_a_batch(version: Version) {
     let fixture = Fixture::new().await;
     let client = fixture.client(version).await;
     let reader = |path: &'static str| {

@@ -82,7 +82,7 @@ fn threads_share_a_client() {
 }
 
 #[test]
-fn what_is_no_address_is_refused_before_anything_is_started() {
+fn invalid_address_is_refused_before_a_runtime_starts() {
     let error = Client::connect("nfs://server/?nconect=2").unwrap_err();
     assert!(matches!(error, Error::Address(_)));
     assert_eq!(error.to_string(), "there is no option `nconect`; did you mean `nconnect`?");

@@ -7,18 +7,18 @@ use client::{Client, Error, LockKind, OpenOptions, Options, SetAttributes, Versi
 use crate::fixture::{Fixture, READ, WRITE, asked, in_every_version, read_whole, write_whole};
 
 in_every_version! {
-    what_was_closed_is_seen_by_whoever_opens_next
+    open_sees_data_of_an_earlier_close
     a_lock_keeps_others_out_until_it_is_given_up
     shared_locks_are_held_together
     a_lock_shows_what_was_written_under_the_one_before
     counting_under_a_lock_loses_nothing
     closing_gives_up_locks
     parts_of_a_file_are_locked_apart
-    whoever_stands_in_the_way_of_a_lock_is_named
+    lock_test_names_the_conflicting_owner
     names_made_elsewhere_are_found
 }
 
-async fn what_was_closed_is_seen_by_whoever_opens_next(version: Version) {
+async fn open_sees_data_of_an_earlier_close(version: Version) {
     let fixture = Fixture::new().await;
     let (one, other) = (fixture.client(version).await, fixture.client(version).await);
     for round in 0..5 {
@@ -369,7 +369,7 @@ async fn surplus_delegations_go_back() {
     assert_eq!(client.tap().snapshot().requests["DELEGRETURN"].requests, 21);
 }
 
-async fn whoever_stands_in_the_way_of_a_lock_is_named(version: Version) {
+async fn lock_test_names_the_conflicting_owner(version: Version) {
     let fixture = Fixture::new().await;
     std::fs::write(fixture.path("file"), vec![0; 100]).unwrap();
     let (one, other) = (fixture.client(version).await, fixture.client(version).await);

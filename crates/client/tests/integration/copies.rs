@@ -8,7 +8,7 @@ use crate::fixture::{Fixture, READ, WRITE, in_every_version, pattern, read_whole
 
 in_every_version! {
     a_range_is_copied_and_the_server_does_it_where_it_can
-    what_is_not_written_yet_is_copied_too
+    copy_includes_dirty_data
     within_one_file_ranges_are_copied_unless_they_overlap
     files_of_two_clients_are_copied_through
     sharing_that_the_file_system_cannot_do_is_unsupported
@@ -43,7 +43,7 @@ async fn a_range_is_copied_and_the_server_does_it_where_it_can(version: Version)
     );
 }
 
-async fn what_is_not_written_yet_is_copied_too(version: Version) {
+async fn copy_includes_dirty_data(version: Version) {
     let fixture = Fixture::new().await;
     let client = fixture.client(version).await;
     let source = client.open("/source", WRITE.create(true)).await.unwrap();

@@ -11,7 +11,7 @@ use crate::fixture::{Fixture, READ, WRITE, connect, in_every_version, pattern, r
 use crate::relay::Relay;
 
 in_every_version! {
-    what_is_written_is_read
+    written_data_are_read_back
     a_large_file_is_read_in_parallel_and_in_order
     small_writes_in_any_order_end_up_where_they_belong
     a_read_sees_what_the_same_client_wrote_before
@@ -27,13 +27,13 @@ in_every_version! {
     a_file_that_may_only_be_executed_is_opened_to_run_it
     a_closed_file_is_of_no_use
     a_dirty_budget_smaller_than_the_data_is_no_obstacle
-    what_waits_for_room_when_a_file_is_closed_is_written
+    close_writes_data_that_wait_for_room
     a_dropped_file_is_written_in_the_end
     appends_of_one_client_never_overlap
     options_that_make_no_sense_are_refused_before_anything_is_sent
 }
 
-async fn what_is_written_is_read(version: Version) {
+async fn written_data_are_read_back(version: Version) {
     let fixture = Fixture::new().await;
     let client = fixture.client(version).await;
     write_whole(&client, "/file", "some data").await;
@@ -324,7 +324,7 @@ async fn a_dirty_budget_smaller_than_the_data_is_no_obstacle(version: Version) {
     assert!(std::fs::read(fixture.path("other")).unwrap() == data);
 }
 
-async fn what_waits_for_room_when_a_file_is_closed_is_written(version: Version) {
+async fn close_writes_data_that_wait_for_room(version: Version) {
     let fixture = Fixture::new().await;
     let relay = Relay::new(fixture.address()).await;
     let client = connect(relay.address(), version, |options| {

@@ -5,7 +5,7 @@ use client::{Client, Error, LockKind, Options, Url, Version};
 use crate::fixture::{Fixture, WRITE, in_every_version};
 
 in_every_version! {
-    what_names_stand_for_is_remembered_as_the_address_says
+    name_cache_lasts_as_the_url_says
 }
 
 async fn mount(fixture: &Fixture, query: &str) -> Client {
@@ -13,7 +13,7 @@ async fn mount(fixture: &Fixture, query: &str) -> Client {
     Client::connect(&url, Options::default()).await.unwrap()
 }
 
-async fn what_names_stand_for_is_remembered_as_the_address_says(version: Version) {
+async fn name_cache_lasts_as_the_url_says(version: Version) {
     let fixture = Fixture::new().await;
     for (cache, found, missing) in [("all", 0, 0), ("positive", 0, 1), ("none", 1, 1)] {
         std::fs::create_dir_all(fixture.path("dir")).unwrap();

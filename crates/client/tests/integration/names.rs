@@ -18,7 +18,7 @@ in_every_version! {
     nothing_is_changed_read_only
     paths_may_climb
     directories_are_made_with_those_above_them
-    what_exists_and_what_does_not_is_told_apart
+    existing_and_missing_names_are_distinguished
     a_listing_holds_one_reply_at_a_time
     null_calls_and_negotiated_values_are_there
 }
@@ -216,7 +216,7 @@ async fn directories_are_made_with_those_above_them(version: Version) {
     }
 }
 
-async fn what_exists_and_what_does_not_is_told_apart(version: Version) {
+async fn existing_and_missing_names_are_distinguished(version: Version) {
     let fixture = Fixture::new().await;
     let client = fixture.client(version).await;
     write_whole(&client, "/file", "data").await;

@@ -124,7 +124,7 @@ async fn delegated(client: &Client, fixture: &Fixture) -> client::File {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_is_cut_off_reads_nothing_old_after_its_lease() {
+async fn disconnected_client_reads_no_stale_data_after_its_lease() {
     let fixture = Fixture::with(short_lease).await;
     let relay = Relay::new(fixture.address()).await;
     let one = connect(relay.address(), Version::V4_1, |_| {}).await;
@@ -159,7 +159,7 @@ async fn revoke(socket: &std::path::Path, path: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_an_administrator_revokes_is_freed_and_opened_again() {
+async fn revoked_state_is_freed_and_opened_again() {
     let fixture = Fixture::new().await;
     let socket = fixture.root().join("control.sock");
     let (reloads, _reloads) = tokio::sync::mpsc::channel(1);

@@ -100,7 +100,7 @@ async fn a_delegation_that_was_taken_back_is_recalled_with_its_locks() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nobody_else_gets_a_lock_while_the_server_restarts() {
+async fn lock_stays_exclusive_over_a_restart() {
     let mut fixture = Fixture::new().await;
     let (one, other) = (fixture.client(Version::V4_1).await, fixture.client(Version::V4_1).await);
     write_whole(&one, "/file", "0").await;
@@ -167,7 +167,7 @@ async fn data_written_but_not_stable_are_written_again_to_the_next_server() {
 
 /// Of two open files, and of one: the server has lost everything, and gets each byte as it was written last.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_written_over_does_not_come_back_with_what_is_written_again() {
+async fn recovery_resends_no_overwritten_data() {
     let fixture = Fixture::new().await;
     let client = fixture.client_with(Version::V4_1, |options| options.write_bytes_max = 4096).await;
     let first = client.open("/file", WRITE.create(true)).await.unwrap();
@@ -193,7 +193,7 @@ async fn what_was_written_over_does_not_come_back_with_what_is_written_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_cut_off_by_opening_does_not_come_back() {
+async fn truncated_data_do_not_return_after_recovery() {
     for version in [Version::V3, Version::V4_1] {
         let fixture = Fixture::new().await;
         let client = fixture.client_with(version, |options| options.write_bytes_max = 4096).await;
@@ -210,7 +210,7 @@ async fn what_was_cut_off_by_opening_does_not_come_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_cannot_be_taken_back_is_opened_again_and_lost_locks_are_told() {
+async fn failed_reclaim_reopens_and_reports_lost_locks() {
     let fixture = Fixture::new().await;
     let client = fixture.client(Version::V4_1).await;
     write_whole(&client, "/plain", "plain").await;

@@ -153,7 +153,7 @@ async fn close_waits_for_an_early_lock_that_goes_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_reads_before_locking_has_no_habit() {
+async fn read_before_lock_ends_the_lock_habit() {
     let fixture = Fixture::new().await;
     let client = without_delegations(&fixture).await;
     write_whole(&client, "/file", "data").await;

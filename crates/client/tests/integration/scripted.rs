@@ -221,7 +221,7 @@ async fn a_session_whose_way_back_is_broken_is_replaced_and_what_is_held_stays()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_has_moved_to_another_server_is_told_where_it_is_used() {
+async fn moved_file_system_is_reported_where_it_is_used() {
     let (peer, client) = Peer::start().await;
     peer.state.lock().status_flags = sequence_flags::LEASE_MOVED;
     client.metadata("/").await.unwrap();

@@ -10,7 +10,7 @@ use crate::fixture::{Fixture, READ, WRITE, in_every_version, pattern};
 in_every_version! {
     a_range_is_reserved_and_given_back
     data_and_holes_are_found
-    what_is_not_written_yet_does_not_come_back_in_a_hole
+    dirty_data_do_not_return_in_a_hole
 }
 
 const BLOCK: u64 = 64 << 10;
@@ -67,7 +67,7 @@ async fn data_and_holes_are_found(version: Version) {
     assert_eq!(file.seek_hole(8 * BLOCK).await.unwrap(), Some(8 * BLOCK + 3));
 }
 
-async fn what_is_not_written_yet_does_not_come_back_in_a_hole(version: Version) {
+async fn dirty_data_do_not_return_in_a_hole(version: Version) {
     if version < Version::V4_2 {
         return;
     }

@@ -15,7 +15,7 @@ in_every_version! {
     a_tree_is_removed_with_everything_in_it
     an_archive_is_unpacked_as_it_is
     an_archive_writes_nothing_outside_of_its_directory
-    what_fails_is_told_and_the_rest_is_done
+    tree_walk_reports_failures_and_goes_on
     a_list_leaves_out_what_it_is_told_to
 }
 
@@ -191,7 +191,7 @@ async fn an_archive_writes_nothing_outside_of_its_directory(version: Version) {
     client.shutdown().await.unwrap();
 }
 
-async fn what_fails_is_told_and_the_rest_is_done(version: Version) {
+async fn tree_walk_reports_failures_and_goes_on(version: Version) {
     let fixture = Fixture::new().await;
     let client = fixture.client(version).await;
     let local = tempfile::tempdir().unwrap();

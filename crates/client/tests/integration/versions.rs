@@ -60,7 +60,7 @@ async fn an_address_without_a_version_gets_the_newest() {
 }
 
 #[tokio::test]
-async fn what_a_server_does_not_offer_is_passed_over_down_to_version_3() {
+async fn client_falls_back_to_the_versions_of_the_server() {
     let (server, url) = useless().await;
     let error = Client::connect(&url, Options::default()).await.unwrap_err();
     assert!(matches!(error, Error::NotOffered(_)), "{error}");

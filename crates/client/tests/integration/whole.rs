@@ -5,13 +5,13 @@ use client::{Client, Version};
 use crate::fixture::{Fixture, READ, WRITE, in_every_version, pattern};
 
 in_every_version! {
-    what_is_written_is_the_whole_content
+    write_whole_replaces_the_content
     an_open_file_of_ours_sees_what_was_written_beside_it
     a_symbolic_link_is_written_through
-    what_cannot_be_opened_cannot_be_written
+    write_whole_fails_where_open_fails
 }
 
-async fn what_is_written_is_the_whole_content(version: Version) {
+async fn write_whole_replaces_the_content(version: Version) {
     let fixture = Fixture::new().await;
     let (client, other) = (fixture.client(version).await, fixture.client(version).await);
     for size in [4096, 3 << 20, 100, 0, 1] {
@@ -45,7 +45,7 @@ async fn a_symbolic_link_is_written_through(version: Version) {
     assert_eq!(client.read("/link").await.unwrap(), "through");
 }
 
-async fn what_cannot_be_opened_cannot_be_written(version: Version) {
+async fn write_whole_fails_where_open_fails(version: Version) {
     let fixture = Fixture::new().await;
     std::fs::create_dir(fixture.path("directory")).unwrap();
     let client = fixture.client(version).await;

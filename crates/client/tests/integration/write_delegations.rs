@@ -33,7 +33,7 @@ fn operations(counts: &Snapshot, name: &str) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_writes_a_file_again_and_again_opens_and_locks_it_alone() {
+async fn repeated_writer_opens_and_locks_without_the_server() {
     let fixture = Fixture::new().await;
     let client = fixture.unhurried(Version::V4_1, likely).await;
     written_often(&client).await;
@@ -77,7 +77,7 @@ async fn a_file_that_stays_open_is_locked_read_and_written_without_a_request() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_opens_a_file_finds_what_another_has_not_sent() {
+async fn open_recalls_data_that_another_client_holds_back() {
     let fixture = Fixture::new().await;
     let client = fixture.unhurried(Version::V4_1, likely).await;
     let other = fixture.client(Version::V4_1).await;
@@ -120,7 +120,7 @@ async fn a_delegation_is_asked_for_as_the_options_say() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_written_under_a_lock_that_others_got_since_stays_here() {
+async fn data_of_a_lost_lock_are_not_sent() {
     let fixture = Fixture::with(short_lease).await;
     let relay = Relay::new(fixture.address()).await;
     let one = connect(relay.address(), Version::V4_1, |options| {

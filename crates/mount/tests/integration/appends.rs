@@ -13,8 +13,8 @@ use crate::other_process::lock;
 in_both_versions! {
     appends_of_processes_on_one_mount_are_whole_and_complete
     appends_under_a_lock_on_two_mounts_are_whole_and_complete
-    who_appends_begins_where_another_mount_has_ended
-    who_appends_under_a_lock_begins_where_another_mount_has_cut
+    append_begins_at_the_end_that_another_mount_wrote
+    append_under_a_lock_begins_where_another_mount_cut
 }
 
 fn appends_of_processes_on_one_mount_are_whole_and_complete(version: Version) {
@@ -29,7 +29,7 @@ fn appends_under_a_lock_on_two_mounts_are_whole_and_complete(version: Version) {
     append(&one.path("log"), &two.path("log"), &fixture.export().join("log"), true);
 }
 
-fn who_appends_begins_where_another_mount_has_ended(version: Version) {
+fn append_begins_at_the_end_that_another_mount_wrote(version: Version) {
     let fixture = Fixture::new();
     let mounts = [fixture.mount(version), fixture.mount(version)];
     for round in 0..6 {
@@ -40,7 +40,7 @@ fn who_appends_begins_where_another_mount_has_ended(version: Version) {
     assert_eq!(fs::read_to_string(fixture.export().join("log")).unwrap(), "012345");
 }
 
-fn who_appends_under_a_lock_begins_where_another_mount_has_cut(version: Version) {
+fn append_under_a_lock_begins_where_another_mount_cut(version: Version) {
     let fixture = Fixture::new();
     let (one, two) = (fixture.mount(version), fixture.mount(version));
     fs::write(one.path("log"), "0123456789").unwrap();

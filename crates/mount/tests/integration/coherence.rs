@@ -9,11 +9,11 @@ use client::Version;
 use crate::fixture::{Fixture, in_both_versions};
 
 in_both_versions! {
-    what_one_mount_closes_the_other_sees_when_it_opens
+    open_sees_data_that_another_mount_closed
     an_open_file_that_nobody_changes_is_read_from_the_server_once
 }
 
-fn what_one_mount_closes_the_other_sees_when_it_opens(version: Version) {
+fn open_sees_data_that_another_mount_closed(version: Version) {
     let fixture = Fixture::new();
     let (one, two) = (fixture.mount(version), fixture.mount(version));
     for round in 0..5 {

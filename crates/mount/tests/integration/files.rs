@@ -11,7 +11,7 @@ use crate::compared::pattern;
 use crate::fixture::{Fixture, in_both_versions};
 
 in_both_versions! {
-    what_is_written_is_read_and_is_on_the_server
+    written_data_are_read_back_and_reach_the_server
     a_file_can_be_cut_and_extended
     a_file_that_may_only_be_executed_can_be_run
     no_file_grows_beyond_the_size_that_the_server_names
@@ -19,10 +19,10 @@ in_both_versions! {
     appends_of_many_threads_do_not_overlap
     a_file_that_is_removed_while_open_stays_until_it_is_closed
     a_file_that_is_renamed_over_while_open_stays_until_it_is_closed
-    what_cannot_be_renamed_over_a_file_that_is_open_leaves_it_as_it_was
+    failed_rename_leaves_an_open_target_unchanged
 }
 
-fn what_is_written_is_read_and_is_on_the_server(version: Version) {
+fn written_data_are_read_back_and_reach_the_server(version: Version) {
     let fixture = Fixture::new();
     let mounted = fixture.mount(version);
     let data = pattern(3 << 20);
@@ -198,7 +198,7 @@ fn a_file_that_is_renamed_over_while_open_stays_until_it_is_closed(version: Vers
     assert_eq!(names_left(&fixture, 1), ["old"]);
 }
 
-fn what_cannot_be_renamed_over_a_file_that_is_open_leaves_it_as_it_was(version: Version) {
+fn failed_rename_leaves_an_open_target_unchanged(version: Version) {
     let fixture = Fixture::new();
     let mounted = fixture.mount(version);
     fs::write(mounted.path("old"), "old").unwrap();

@@ -15,8 +15,8 @@ use crate::waiting::{await_end, await_wait};
 
 in_both_versions! {
     whatever_a_process_waits_for_it_can_be_killed
-    what_a_killed_process_had_written_arrives
-    what_a_killed_process_was_writing_arrives_whole
+    data_of_a_killed_process_reach_the_server
+    write_of_a_killed_process_arrives_whole
     a_lock_that_comes_when_its_process_is_killed_is_given_back
     a_file_that_is_opened_when_its_process_is_killed_is_closed
 }
@@ -143,7 +143,7 @@ fn whatever_a_process_waits_for_it_can_be_killed(version: Version) {
     ground.end();
 }
 
-fn what_a_killed_process_had_written_arrives(version: Version) {
+fn data_of_a_killed_process_reach_the_server(version: Version) {
     let ground = Ground::new(version);
     fs::write(ground.mounted.path("file"), "").unwrap();
     let mut shell = Shell::start(&ground);
@@ -165,7 +165,7 @@ fn what_a_killed_process_had_written_arrives(version: Version) {
 }
 
 /// It waits because the client takes no more; then it is closed.
-fn what_a_killed_process_was_writing_arrives_whole(version: Version) {
+fn write_of_a_killed_process_arrives_whole(version: Version) {
     let ground = Ground::with(version, |options| options.dirty_bytes_max = 64 << 10);
     let data = pattern(1 << 20);
     fs::write(ground.mounted.path("file"), "").unwrap();

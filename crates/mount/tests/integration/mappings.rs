@@ -13,7 +13,7 @@ use crate::sys;
 
 in_both_versions! {
     processes_that_have_a_file_mapped_share_it
-    what_was_written_to_a_mapping_is_on_the_server_when_the_file_is_closed
+    close_sends_the_data_of_a_mapping
     a_mapping_shows_what_another_mount_has_written_once_the_file_is_opened_again
 }
 
@@ -27,7 +27,7 @@ fn processes_that_have_a_file_mapped_share_it(version: Version) {
     share_memory(&mounted.path("file"), &fixture.export().join("file"));
 }
 
-fn what_was_written_to_a_mapping_is_on_the_server_when_the_file_is_closed(version: Version) {
+fn close_sends_the_data_of_a_mapping(version: Version) {
     let fixture = Fixture::new();
     let mounted = fixture.mount(version);
     let path = mounted.path("file");

@@ -12,11 +12,11 @@ use crate::compared::pattern;
 use crate::fixture::{Fixture, can_mount, in_both_versions};
 
 in_both_versions! {
-    what_is_not_sent_when_the_tree_is_taken_away_arrives
+    unmount_sends_dirty_data
 }
 
 /// The kernel tells of no close then.
-fn what_is_not_sent_when_the_tree_is_taken_away_arrives(version: Version) {
+fn unmount_sends_dirty_data(version: Version) {
     if !rustix::process::geteuid().is_root() {
         eprintln!("skipped: it needs root");
         return;

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_guest_cannot_be_booted_with_is_refused() {
+    fn invalid_guest_options_are_refused() {
         assert!(!refused(|_| {}));
         assert!(refused(|options| options.name = "two words".into()));
         assert!(refused(|options| options.name = String::new()));

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_each_flow_got_is_counted_with_its_queue() {
+    fn bytes_of_a_flow_are_counted_with_its_queue() {
         let options = DirectionOptions {
             rate_bytes_per_second: Some(1_500_000),
             discipline: Discipline::MultiQueue { queues: 8 },

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_ports_is_a_flow_without_them() {
+    fn packet_without_ports_is_a_flow_of_its_addresses() {
         let mut fragment = packet();
         fragment[7] = 9;
         assert_eq!(Flow::of_packet(&fragment).unwrap().source.port(), 0);
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_whole_ipv4_packet_is_no_flow() {
+    fn incomplete_ipv4_packet_has_no_flow() {
         assert_eq!(Flow::of_packet(&[]), None);
         for length in 0..24 {
             assert_eq!(Flow::of_packet(&packet()[..length]), None, "{length}");

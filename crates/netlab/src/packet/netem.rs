@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_netem_cannot_do_is_refused() {
+    fn unsupported_netem_options_are_refused() {
         let card =
             DirectionOptions { discipline: Discipline::MultiQueue { queues: 8 }, ..Default::default() };
         let bytes = DirectionOptions { limit: QueueLimit::Bytes(10_000), ..Default::default() };

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_network_can_be_is_refused() {
+    fn impossible_network_options_are_refused() {
         assert!(!refused(|_| {}));
         assert!(refused(|options| options.clients = 0));
         assert!(refused(|options| options.clients = 65));

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_below_keeps_the_options() {
+    fn path_below_keeps_the_url_options() {
         let url = url("nfs://h/a?version=3").unwrap();
         assert_eq!(below(&url, b"b c\xff").to_string(), "nfs://h/a/b%20c%FF?version=3");
         assert_eq!(below(&url.with_path("/"), b"b").to_string(), "nfs://h/b?version=3");

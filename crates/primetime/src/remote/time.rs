@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_old_or_to_come_is_shown_with_its_year() {
+    fn old_and_future_times_show_their_year() {
         let now = Timestamp::new(1_800_000_000, 0).unwrap();
         let short = |seconds| short(Time { seconds, nanoseconds: 5 }, now, &TimeZone::UTC);
         assert_eq!(short(1_800_000_000 - 3600), "Jan 15 07:00");

@@ -26,7 +26,7 @@ fn text(output: &Output) -> String {
 }
 
 #[test]
-fn what_was_measured_follows_the_published_schema() {
+fn results_follow_the_published_schema() {
     let (place, results) = measured();
     let schema = serde_json::from_str(include_str!("../../../../docs/results.schema.json")).unwrap();
     let schema = jsonschema::draft202012::new(&schema).unwrap();
@@ -40,7 +40,7 @@ fn what_was_measured_follows_the_published_schema() {
 }
 
 #[test]
-fn what_was_measured_is_judged_again_for_somebody_else() {
+fn results_are_judged_again_under_another_profile() {
     let (place, _) = measured();
     let judged = |profile: &str| {
         let output = place.bench(&["report", "before", "--profile", profile]);
@@ -82,7 +82,7 @@ fn results_hold_against_themselves_and_fail_with_one_request_more() {
 }
 
 #[test]
-fn what_is_missing_or_slower_fails_and_is_told_by_diff() {
+fn gate_fails_on_missing_or_slower_results() {
     let (place, mut results) = measured();
     results.cells.retain(|cell| cell.setting.version == "4.1");
     for cell in &mut results.cells {
@@ -129,7 +129,7 @@ fn what_is_missing_or_slower_fails_and_is_told_by_diff() {
 }
 
 #[test]
-fn what_is_no_result_is_refused() {
+fn invalid_results_file_is_refused() {
     let place = Place::new();
     fs::write(place.path("nonsense.json"), "{}").unwrap();
     for arguments in [

@@ -144,7 +144,7 @@ fn probabilities_need_no_network_and_no_rights() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_in_one_sentence() {
+fn invalid_options_are_refused_in_one_sentence() {
     let place = Place::new();
     for (arguments, named) in [
         (["--clients", "1"], "--clients"),

@@ -86,7 +86,7 @@ fn killed(place: &Place, more: &[&str]) {
 }
 
 #[test]
-fn what_a_killed_benchmark_left_on_a_server_is_removed_by_the_next() {
+fn next_run_removes_files_of_a_killed_benchmark() {
     let place = Place::new();
     let server = place.serve();
     killed(&place, &["--server", &server.url]);

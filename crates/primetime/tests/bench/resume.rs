@@ -62,7 +62,7 @@ fn complete(results: &Results) -> Vec<(&str, &[Run])> {
 }
 
 #[test]
-fn what_is_complete_is_kept_and_continued_to_the_whole() {
+fn resume_keeps_complete_runs_and_adds_the_rest() {
     let benchmark = Benchmark::new();
     let output = benchmark.interrupted(Signal::INT).wait_with_output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();

@@ -10,8 +10,8 @@ use crate::place::Place;
 use crate::tree::{contents, pattern, plant, sparse};
 
 in_all_versions! {
-    what_tar_has_packed_is_unpacked
-    what_is_packed_tar_unpacks
+    archive_of_tar_is_unpacked
+    archive_is_unpacked_by_tar
     an_archive_that_ends_early_is_told
     members_behind_a_symlink_are_failures
     sparse_files_of_all_forms_are_unpacked_with_their_holes
@@ -25,7 +25,7 @@ fn tar(place: &Place, arguments: &[&str]) {
     assert!(status.success(), "{arguments:?}");
 }
 
-fn what_tar_has_packed_is_unpacked(version: &'static str) {
+fn archive_of_tar_is_unpacked(version: &'static str) {
     let place = Place::new(version);
     fs::create_dir(place.beside("tree")).unwrap();
     plant(&place.beside("tree"));
@@ -46,7 +46,7 @@ fn what_tar_has_packed_is_unpacked(version: &'static str) {
     assert_eq!((found.nlink(), found.mtime()), (2, 1_000_000_000));
 }
 
-fn what_is_packed_tar_unpacks(version: &'static str) {
+fn archive_is_unpacked_by_tar(version: &'static str) {
     let place = Place::new(version);
     plant(&place.exported(""));
     fs::hard_link(place.exported("large"), place.exported("large too")).unwrap();

@@ -12,9 +12,9 @@ in_all_versions! {
     files_go_up_and_down_and_are_read_as_they_were
     the_target_of_a_copy_is_that_of_cp
     a_tree_goes_up_across_and_down_as_it_was
-    what_is_there_is_written_replaced_or_left_alone
+    copy_replaces_or_keeps_existing_files_by_option
     a_copy_stops_at_the_first_failure_or_goes_on
-    what_cannot_be_copied_is_told_in_a_sentence
+    failed_copy_is_one_sentence
     directories_are_made_as_asked
     holes_stay_holes_up_across_and_down
     pipes_and_files_without_a_size_are_read_to_their_end
@@ -89,7 +89,7 @@ fn a_tree_goes_up_across_and_down_as_it_was(version: &'static str) {
     }
 }
 
-fn what_is_there_is_written_replaced_or_left_alone(version: &'static str) {
+fn copy_replaces_or_keeps_existing_files_by_option(version: &'static str) {
     let place = Place::new(version);
     for dir in ["tree", "export/tree"] {
         fs::create_dir(place.beside(dir)).unwrap();
@@ -132,7 +132,7 @@ fn a_copy_stops_at_the_first_failure_or_goes_on(version: &'static str) {
     assert!(place.exported("large").exists());
 }
 
-fn what_cannot_be_copied_is_told_in_a_sentence(version: &'static str) {
+fn failed_copy_is_one_sentence(version: &'static str) {
     let place = Place::new(version);
     fs::create_dir(place.exported("dir")).unwrap();
     for (arguments, told) in [

@@ -12,7 +12,7 @@ use crate::tree::{pattern, plant};
 
 in_all_versions! {
     a_reader_that_has_seen_enough_ends_it_silently
-    whoever_interrupts_is_told_what_is_not_complete
+    interrupt_reports_the_incomplete_files
 }
 
 fn a_reader_that_has_seen_enough_ends_it_silently(version: &'static str) {
@@ -36,7 +36,7 @@ fn a_reader_that_has_seen_enough_ends_it_silently(version: &'static str) {
     }
 }
 
-fn whoever_interrupts_is_told_what_is_not_complete(version: &'static str) {
+fn interrupt_reports_the_incomplete_files(version: &'static str) {
     let place = Place::new(version);
     let mut child = place
         .command(&["tar", "-x", "-C", &place.url("half")])

@@ -17,7 +17,7 @@ in_all_versions! {
     json_has_everything_that_is_known
     find_shows_what_passes_all_tests
     find_removes_what_it_finds
-    what_cannot_be_listed_is_told_and_the_rest_is_shown
+    list_reports_failures_and_shows_the_rest
 }
 
 fn names_are_sorted_and_as_they_are(version: &'static str) {
@@ -147,7 +147,7 @@ fn find_removes_what_it_finds(version: &'static str) {
     assert!(!place.exported("c").exists());
 }
 
-fn what_cannot_be_listed_is_told_and_the_rest_is_shown(version: &'static str) {
+fn list_reports_failures_and_shows_the_rest(version: &'static str) {
     // Root may everything: somebody else asks.
     let place = Place::new(version);
     for dir in ["open", "closed"] {

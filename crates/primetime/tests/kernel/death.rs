@@ -31,7 +31,7 @@ fn boot_and_kill(lab: &Lab) -> Guest {
 }
 
 #[test]
-fn what_a_killed_linux_client_held_is_free_when_its_lease_is_over() {
+fn locks_of_a_killed_linux_client_end_with_its_lease() {
     let Some(lab) = Lab::for_test() else { return };
     let _server = Server::with_lease(&lab, 5);
     finish([boot_and_kill(&lab)]);

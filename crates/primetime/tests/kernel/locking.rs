@@ -118,7 +118,7 @@ fn linux_takes_back_its_locks_over_nfsv3_when_the_server_was_killed() {
 
 /// No lease ends these locks; a restart of their host does.
 #[test]
-fn what_a_killed_linux_client_of_nfsv3_held_is_free_when_it_is_back() {
+fn locks_of_a_killed_nfsv3_linux_client_end_when_it_returns() {
     let Some(lab) = Lab::for_test() else { return };
     let _server = Server::with_options(&lab, &["--async", "--lease", "5", "--portmap", "builtin"]);
     let boot_one = |name, work| {

@@ -47,22 +47,22 @@ struct Scene {
 const SCENE: Scene = Scene { version: Version::V4_1, journal: true, serve_options: "" };
 
 #[test]
-fn what_nfsv3_acknowledges_survives_a_power_cut() {
+fn nfsv3_stable_writes_survive_a_power_cut() {
     all_is_there(Scene { version: Version::V3, ..SCENE });
 }
 
 #[test]
-fn what_nfsv4_acknowledges_survives_a_power_cut() {
+fn nfsv4_stable_writes_survive_a_power_cut() {
     all_is_there(SCENE);
 }
 
 #[test]
-fn what_nfsv3_acknowledges_survives_without_a_journal() {
+fn nfsv3_stable_writes_survive_without_a_journal() {
     all_is_there(Scene { version: Version::V3, journal: false, ..SCENE });
 }
 
 #[test]
-fn what_nfsv4_acknowledges_survives_without_a_journal() {
+fn nfsv4_stable_writes_survive_without_a_journal() {
     all_is_there(Scene { journal: false, ..SCENE });
 }
 

@@ -123,7 +123,7 @@ fn mount_ends_by_sigterm_though_its_server_answers_nothing() {
 }
 
 #[test]
-fn what_cannot_be_mounted_is_refused_in_one_sentence() {
+fn failed_mount_is_one_sentence() {
     for arguments in [
         &["http://host/", "/mnt"][..],
         &["nfs://127.0.0.1/", "/mnt", "-o", "rzise=1"],

@@ -151,7 +151,7 @@ fn a_list_of_many_pieces_is_whole_and_a_slow_reader_stops_nobody() {
 }
 
 #[test]
-fn what_is_no_command_is_refused_in_one_line() {
+fn unknown_command_is_refused_in_one_line() {
     let place = Place::new();
     let _server = place.start(&[]);
     let socket = place.path("state/control.sock");

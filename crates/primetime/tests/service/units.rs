@@ -48,7 +48,7 @@ fn systemd_takes_the_units_and_finds_them_guarded() {
 }
 
 #[test]
-fn what_the_units_start_is_understood() {
+fn command_lines_of_the_units_are_valid() {
     for name in &UNITS[..2] {
         let place = Place::new();
         fs::write(place.path("primetime.toml"), "directory = \"export\"\nlisten = \"127.0.0.1:0\"\n")

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_writer_wrote_decodes_as_the_reply() {
+    fn written_entry_list_decodes_as_the_reply() {
         let entries = vec![entry(1, b"."), entry(9, b"file")];
         let (encoder, _) = body(4096, &entries);
         let ok: ReadDirOk = xdr::from_bytes(encoder.into_inner().split_off(4)).unwrap();

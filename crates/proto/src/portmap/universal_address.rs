@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused() {
+    fn invalid_universal_address_is_refused() {
         for text in [
             "",
             "10.1.2.3",

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn who_looks_finds_what_comes_gives_up_and_fails() {
+    fn busy_poll_finds_input_gives_up_or_fails() {
         let patient = polls(Duration::from_secs(3600));
         let mut polled = 0;
         let found = patient.look(|| {

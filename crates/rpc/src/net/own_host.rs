@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_stays_on_the_machine_is_not_paced() {
+    async fn local_connection_is_not_paced() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         if set_tcp_congestion(&listener, PACING).is_err() {
             // A system that has nothing that paces.

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_much_to_do_has_whole_turns_while_a_thread_is_left_for_others() {
+    fn busy_connection_has_whole_turns_while_a_thread_is_free() {
         let crowd = crowd(2);
         let mut first = Turns::new(&crowd);
         for _ in 0..3 {
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_come_to_rest_is_not_among_the_busy() {
+    fn idle_connection_is_not_busy() {
         let crowd = crowd(1);
         let mut turns = Turns::new(&crowd);
         turns.begin();

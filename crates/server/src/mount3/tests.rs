@@ -128,7 +128,7 @@ fn a_path_leads_into_the_deepest_export() {
 }
 
 #[test]
-fn what_is_no_directory_cannot_be_mounted() {
+fn mount_of_a_file_is_refused() {
     let server = Server::new();
     server.file(server.root, "f", 0o644);
     let long = format!("/{}", "n".repeat(256));
@@ -164,7 +164,7 @@ fn a_client_outside_the_networks_of_an_export_may_not_mount_it() {
 }
 
 #[test]
-fn what_is_hidden_is_told_to_those_who_may_use_it() {
+fn hidden_export_is_listed_for_its_clients_only() {
     let network =
         |first| Clients::Networks(vec![Network { address: [first, 0, 0, 0].into(), prefix_bits: 8 }]);
     let list = || {

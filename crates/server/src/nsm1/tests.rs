@@ -13,7 +13,7 @@ fn call(server: &Server, procedure: u32, arguments: &impl Encode) -> Result<Byte
 }
 
 #[test]
-fn nobody_is_monitored_for_others_and_the_state_number_is_told() {
+fn monitor_requests_are_refused_and_state_is_returned() {
     let server = Server::new();
     let call_back = CallBack { name: "here".into(), program: 1, version: 1, procedure: 1 };
     let id = MonitorId { name: "there".into(), call_back: call_back.clone() };

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_did_nothing_runs_again() {
+    fn retry_of_a_call_without_effect_runs_again() {
         let mut table = table(LIMITS);
         assert_eq!(begin(&mut table, key(1, 7), 0), "new");
         table.finish(key(1, 7), None, 0);

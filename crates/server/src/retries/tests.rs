@@ -270,7 +270,7 @@ fn to_come_back_later_is_not_repeated() {
 }
 
 #[test]
-fn what_is_refused_is_refused_again() {
+fn retry_of_a_refused_call_is_refused() {
     let server = Server::new();
     let header = header::<MkDirArgs>(7, user(0));
     for _ in 0..2 {

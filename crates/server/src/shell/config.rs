@@ -595,7 +595,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_is_used() {
+    fn configuration_values_are_used() {
         let config = parsed(
             "async = true\n[limits]\nlease_seconds = 15\nconnections_max = 7\nv3_replies_max = \
                     99\nbusy_poll_us = 0\n",
@@ -673,7 +673,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_an_export_is_said_with_its_line() {
+    fn invalid_export_is_reported_with_its_line() {
         for (text, line, reason) in [
             ("[[export]]\npath = \"/a\"\nreadonly = true\n", 3, "did you mean `read_only`?"),
             ("[[export]]\npath = \"/a\"\nsquash = \"al\"\n", 3, "did you mean `all`?"),
@@ -698,7 +698,7 @@ mod tests {
     }
 
     #[test]
-    fn what_to_serve_is_said_once() {
+    fn directory_beside_a_configuration_is_refused() {
         let text = wrong("directory = \"/a\"\n[[export]]\npath = \"/b\"\n");
         assert!(text.contains("`directory`") && text.contains("`[[export]]`"), "{text}");
         assert!(wrong("read_only = true\n[[export]]\npath = \"/b\"\n").contains("say it of each export"));

@@ -206,7 +206,7 @@ fn only_what_can_be_set_is_taken_by_setattr() {
 }
 
 #[test]
-fn what_was_set_is_read_back() {
+fn set_attributes_are_read_back() {
     let mut peer = Peer::new(&TestServer::new(), 1);
     let (file, _) = peer.create("f");
     let time = Time { seconds: -5, nanoseconds: 999_999_999 };

@@ -61,7 +61,7 @@ fn the_holder_of_a_write_delegation_is_asked_for_size_and_change() {
 }
 
 #[test]
-fn who_finds_a_file_by_its_name_is_told_what_its_holder_knows() {
+fn lookup_returns_attributes_of_the_delegation_holder() {
     let server = TestServer::new();
     let (mut a, mut b) = (Peer::new(&server, 1), Peer::new(&server, 2));
     let (file, _) = write_delegated(&mut a, "f");
@@ -108,7 +108,7 @@ fn size_told_meanwhile(
 }
 
 #[test]
-fn what_a_holder_writes_and_gives_back_while_a_file_is_looked_at_is_told() {
+fn getattr_sees_data_returned_during_it() {
     let (server, trigger) = TestServer::faulty();
     let (mut a, mut b) = (Peer::new(&server, 1), Peer::new(&server, 2));
     let wanted = GetAttrArgs { wanted: size_only() };
@@ -243,7 +243,7 @@ pub(crate) fn open_again(peer: &mut Peer, name: &str) -> StateId {
 }
 
 #[test]
-fn who_waits_for_a_lock_is_told_in_turn_when_it_is_free() {
+fn lock_waiters_are_notified_in_turn() {
     let server = TestServer::new();
     let (mut a, mut b, mut c) = (Peer::new(&server, 1), Peer::new(&server, 2), Peer::new(&server, 3));
     let (file, open_a) = a.create("f");
@@ -269,7 +269,7 @@ fn who_waits_for_a_lock_is_told_in_turn_when_it_is_free() {
 }
 
 #[test]
-fn who_does_not_wait_is_not_told() {
+fn non_blocking_lock_gets_no_notification() {
     let server = TestServer::new();
     let (mut a, mut b) = (Peer::new(&server, 1), Peer::new(&server, 2));
     let (file, open_a) = a.create("f");

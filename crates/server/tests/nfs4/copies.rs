@@ -86,7 +86,7 @@ fn a_range_is_copied_and_the_source_ends_it() {
 }
 
 #[test]
-fn what_is_too_much_for_one_request_is_copied_by_several() {
+fn large_copy_takes_several_requests() {
     let (mut peer, source, target) = two();
     let size = (40 << 20) + 3;
     let end = AllocateArgs { state_id: source.1, offset: size - 1, length: 1 };

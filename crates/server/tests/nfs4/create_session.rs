@@ -10,7 +10,7 @@ fn confirmed() -> Peer {
 }
 
 #[test]
-fn what_is_not_granted_is_cleared_in_the_flags() {
+fn create_session_clears_flags_that_are_not_granted() {
     let mut peer = confirmed();
     let cases = [
         (0, 0),

@@ -62,7 +62,7 @@ fn a_directory_is_delegated_once_to_each_client_that_reads_it() {
 }
 
 #[test]
-fn who_may_not_read_a_directory_is_not_told_of_its_changes() {
+fn directory_delegation_needs_read_permission() {
     let server = TestServer::new();
     let mut a = Peer::new(&server, 1);
     let kind = CreateType::Directory;

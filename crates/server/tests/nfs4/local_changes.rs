@@ -154,7 +154,7 @@ fn local_change_of_entries_recalls_a_directory_delegation() {
 }
 
 #[test]
-fn what_comes_through_the_server_recalls_nothing_of_who_does_it() {
+fn own_change_recalls_no_own_delegation() {
     let Some(lab) = Lab::new(16, 1) else { return };
     let (mut a, mut b) = (Peer::new(&lab.server, 1), Peer::new(&lab.server, 2));
     let root = delegated_root(&mut a);

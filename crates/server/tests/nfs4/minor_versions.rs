@@ -22,7 +22,7 @@ fn both(server: &std::sync::Arc<TestServer>) -> [Peer; 2] {
 }
 
 #[test]
-fn what_only_two_has_is_illegal_in_one() {
+fn operations_of_4_2_are_illegal_in_4_1() {
     let [mut one, mut two] = both(&TestServer::new());
     for operation in Operation::ALL.iter().filter(|operation| operation.since_minor_version() == 2) {
         let mut results = one.compound(|c| {
@@ -151,7 +151,7 @@ fn callbacks_are_of_the_clients_minor_version() {
 }
 
 #[test]
-fn what_is_supported_can_be_read_and_nothing_else() {
+fn supported_attributes_are_the_readable_ones() {
     let write_only = Bitmap::of(&[
         AttributeId::TimeAccessSet,
         AttributeId::TimeModifySet,

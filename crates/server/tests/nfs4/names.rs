@@ -99,7 +99,7 @@ fn a_name_that_nothing_can_have_gets_its_status_from_every_operation() {
 }
 
 #[test]
-fn what_is_no_directory_gets_its_status_from_every_operation() {
+fn every_operation_refuses_a_non_directory() {
     let mut peer = Peer::new(&TestServer::new(), 1);
     let Objects { root, file, symlink } = objects(&mut peer);
     for which in NAMED {

@@ -99,7 +99,7 @@ fn names_and_numbers_are_taken_and_names_are_told() {
 }
 
 #[test]
-fn who_is_unknown_or_of_another_domain_is_a_bad_owner() {
+fn unknown_owner_or_domain_is_badowner() {
     let (_, mut peer, file) = set_up();
     let long = format!("{}@example.org", "x".repeat(256));
     for wrong in

@@ -206,7 +206,7 @@ fn of_a_request_that_was_killed_halfway_nothing_is_done_again() {
 }
 
 #[test]
-fn what_others_have_done_since_is_left_alone_by_a_retry() {
+fn retry_leaves_later_changes_of_others_alone() {
     type Undo = fn(&mut CompoundBuilder<'_>);
     let undo: [(&str, Undo, Status); 4] = [
         ("remove", |c| _ = create(c, "a"), Status::Ok),
@@ -248,7 +248,7 @@ fn two_requests_for_one_name_cannot_be_told_apart_and_neither_is_answered() {
 }
 
 #[test]
-fn what_cannot_be_written_down_is_not_done() {
+fn request_without_a_record_is_not_executed() {
     for request in REQUESTS {
         let (machine, peer) = machine();
         machine.store.plan(Change::SetSlot, &[Failed]);
@@ -376,7 +376,7 @@ fn exclusive_creates_of_the_old_kind_are_refused_on_a_persistent_session() {
 }
 
 #[test]
-fn what_was_found_after_a_crash_is_not_looked_for_again_after_the_next() {
+fn outcome_found_after_a_crash_survives_the_next() {
     for (fates, status) in [(&[Unanswered][..], Status::DeadSession), (&[Written, Lost], Status::Ok)] {
         let (mut machine, peer) = machine();
         let peer = killed_at(&mut machine, &peer, "rename", fates);

@@ -225,7 +225,7 @@ impl Peer {
 }
 
 #[test]
-fn who_may_not_use_the_root_export_finds_the_others_all_the_same() {
+fn client_without_the_root_export_reaches_the_others() {
     let (server, _) = server(vec![export(1, "/", &["c"], only(10)), export(2, "/c", &["x"], rule())]);
     assert_eq!(names(&mut from(&server, 10), "/"), ["c"]);
     let mut other = from(&server, 11);
@@ -235,7 +235,7 @@ fn who_may_not_use_the_root_export_finds_the_others_all_the_same() {
 }
 
 #[test]
-fn what_another_export_covers_stays_where_it_is() {
+fn covered_directory_cannot_be_moved_or_removed() {
     let (server, _) = server(vec![export(1, "/", &["c", "z"], rule()), export(2, "/c", &[], rule())]);
     let mut peer = Peer::new(&server, 1);
     let root = handle(&mut peer, "/");

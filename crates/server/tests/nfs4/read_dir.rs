@@ -141,7 +141,7 @@ fn a_long_listing_gives_way_to_others() {
 }
 
 #[test]
-fn what_stays_is_listed_once_while_others_come_and_go() {
+fn lasting_entries_are_listed_once_during_changes() {
     let (servers, _directory) = servers();
     for server in servers {
         let mut peer = Peer::new(&server, 1);

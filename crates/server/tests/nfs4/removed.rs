@@ -114,7 +114,7 @@ fn root(peer: &mut Peer) -> nfs3::FileHandle {
 }
 
 /// Everything that takes the last name of an open file away.
-fn whoever_removes_it_the_holder_goes_on(server: &Arc<TestServer>) {
+fn holder_keeps_a_file_that_any_client_removes(server: &Arc<TestServer>) {
     let (mut a, mut b) = (Peer::new(server, 1), Peer::new(server, 2));
     let dir = root(&mut b);
     let place = |name: &'static str| nfs3::DirOpArgs { dir, name: name.into() };
@@ -153,13 +153,13 @@ fn whoever_removes_it_the_holder_goes_on(server: &Arc<TestServer>) {
 
 #[test]
 fn an_open_file_in_memory_outlives_its_name() {
-    whoever_removes_it_the_holder_goes_on(&TestServer::new());
+    holder_keeps_a_file_that_any_client_removes(&TestServer::new());
 }
 
 #[test]
 fn an_open_file_on_disk_outlives_its_name() {
     let directory = tempfile::tempdir().unwrap();
-    whoever_removes_it_the_holder_goes_on(&TestServer::local(directory.path()));
+    holder_keeps_a_file_that_any_client_removes(&TestServer::local(directory.path()));
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 
@@ -297,7 +297,7 @@ fn a_file_that_is_removed_while_its_open_waits_is_kept_too() {
 }
 
 #[test]
-fn what_comes_by_a_name_while_its_removal_waits_is_not_removed() {
+fn file_created_during_a_waiting_remove_stays() {
     let server = TestServer::new();
     let [mut a, mut b, mut c] = [1, 2, 3].map(|id| Peer::new(&server, id));
     let (old, state_id) = a.create("f");

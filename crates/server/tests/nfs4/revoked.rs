@@ -72,7 +72,7 @@ fn a_client_is_told_what_it_has_lost_and_is_recorded_again_when_it_knows() {
 }
 
 #[test]
-fn who_may_not_know_of_its_loss_reclaims_nothing() {
+fn client_unaware_of_its_loss_reclaims_nothing() {
     let mut machine = Machine::new();
     let server = machine.start();
     let (mut a, mut b) = (Peer::new(&server, 1), Peer::new(&server, 2));
@@ -93,7 +93,7 @@ fn who_may_not_know_of_its_loss_reclaims_nothing() {
 }
 
 #[test]
-fn whoever_waits_goes_on_when_what_is_in_the_way_is_revoked() {
+fn revocation_releases_waiting_operations() {
     let server = TestServer::new();
     let (mut a, mut b) = (Peer::new(&server, 1), Peer::new(&server, 2));
     let (file, state_id) = a.create("f");

@@ -52,7 +52,7 @@ fn reply_too_big_to_cache_is_kept_up_to_the_refused_operation() {
 }
 
 #[test]
-fn what_changes_something_is_not_done_when_its_result_may_not_fit() {
+fn change_is_refused_when_its_result_may_not_fit() {
     for (cache_this, status) in [(false, Status::ReplyTooBig), (true, Status::ReplyTooBigToCache)] {
         let bytes = 512;
         let fore = if cache_this {

@@ -99,7 +99,7 @@ fn a_file_that_the_disk_loses_ends_the_results_with_its_open() {
 }
 
 #[test]
-fn what_was_made_behind_one_that_the_disk_loses_is_gone_again() {
+fn files_after_a_lost_create_are_removed() {
     let mut lab = Lab::new();
     let asked = lab.make(&["lost", "behind"]);
     lab.disk.end(0, false);
@@ -125,7 +125,7 @@ fn an_open_that_was_not_closed_ends_with_its_file() {
 }
 
 #[test]
-fn what_leaves_something_behind_waits_for_the_disk() {
+fn persistent_effect_waits_for_the_disk() {
     let mut lab = Lab::new();
     let stale = StateId { sequence: 1, other: StateOther([9; 12]) };
     let write =

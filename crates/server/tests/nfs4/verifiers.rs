@@ -8,7 +8,7 @@ use crate::losing::Losing;
 use crate::peer::{Peer, Setup, TestServer};
 
 #[test]
-fn what_is_lost_while_it_is_written_has_another_verifier_than_its_commit() {
+fn write_lost_during_itself_changes_the_verifier() {
     let server = Arc::new(TestServer::over(Losing::new(None), Setup::default()));
     let mut peer = Peer::new(&server, 1);
     let (file, state_id) = peer.create("file");

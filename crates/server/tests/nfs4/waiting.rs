@@ -65,7 +65,7 @@ fn give_back(peer: &Peer, file: &FileHandle) -> nlm4::Status {
 }
 
 #[test]
-fn those_who_wait_are_served_in_the_order_of_asking_whatever_they_speak() {
+fn waiters_of_all_versions_are_served_in_order() {
     let server = TestServer::new();
     let hosts = Arc::new(Hosts::default());
     server.recaller.call_hosts_by(Arc::clone(&hosts) as _);

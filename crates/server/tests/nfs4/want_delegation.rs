@@ -79,7 +79,7 @@ fn a_delegation_is_had_without_an_open_and_is_recalled_like_any_other() {
 }
 
 #[test]
-fn what_others_have_open_or_deny_is_not_delegated() {
+fn file_open_elsewhere_is_not_delegated() {
     let server = TestServer::new();
     let (mut a, mut b, file) = two(&server);
     let opening = |peer: &mut Peer, access: u32, deny: u32| {
@@ -109,7 +109,7 @@ fn what_others_have_open_or_deny_is_not_delegated() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_as_the_standard_has_it() {
+fn contradictory_wants_get_the_statuses_of_the_rfc() {
     let server = TestServer::new();
     let (mut a, _, file) = two(&server);
     for nothing in [0, share::BOTH, share::WANT_NO_DELEGATION] {
@@ -150,7 +150,7 @@ fn what_makes_no_sense_is_refused_as_the_standard_has_it() {
 }
 
 #[test]
-fn who_may_not_use_a_file_or_cannot_be_called_gets_nothing() {
+fn delegation_needs_permission_and_a_backchannel() {
     let server = TestServer::new();
     let (mut a, _, file) = two(&server);
     let set = AttributeValues { mode: Some(0o640), ..AttributeValues::default() };
@@ -168,7 +168,7 @@ fn who_may_not_use_a_file_or_cannot_be_called_gets_nothing() {
 }
 
 #[test]
-fn what_was_held_before_a_restart_is_had_again() {
+fn delegation_is_reclaimed_after_a_restart() {
     let mut machine = Machine::new();
     let server = machine.start();
     let (mut a, _, file) = two(&server);

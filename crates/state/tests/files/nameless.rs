@@ -56,7 +56,7 @@ fn it_goes_with_the_client_too() {
 }
 
 #[test]
-fn what_nobody_has_open_is_not_kept_and_no_more_than_the_bound() {
+fn removed_files_are_kept_while_open_up_to_the_bound() {
     let (state, _) = setting();
     let a = client(&state, "a");
     assert!(!state.name_removed(FILE));

@@ -40,7 +40,7 @@ fn a_reserved_place_is_taken_by_nobody_else_and_given_back() {
 }
 
 #[test]
-fn who_has_a_place_reserved_is_not_idle() {
+fn client_with_a_reservation_is_not_idle() {
     let state = State::new(Limits::default(), 42);
     let a = client(&state, "a");
     let place = state.reserve(&a).unwrap();

@@ -40,7 +40,7 @@ fn statuses(state: &State, client: &Client, ids: &[StateId]) -> Vec<Status> {
 const ALL: Revoked = Revoked { opens: 1, locks: 1, delegations: 1, nlm: 0 };
 
 #[test]
-fn what_is_revoked_of_a_file_is_told_until_it_is_freed_and_the_rest_stays() {
+fn revoked_state_of_one_file_is_reported_until_freed() {
     let state = State::new(Limits::default(), 42);
     let (a, b) = (client(&state, "a"), client(&state, "b"));
     let (mine, others, elsewhere) = (hold(&state, &a, FILE), hold(&state, &b, FILE), hold(&state, &a, OTHER));
@@ -102,7 +102,7 @@ fn two_kinds_of_loss_have_a_bit_each_that_lasts_as_long_as_its_kind() {
 }
 
 #[test]
-fn what_was_revoked_is_free_for_others() {
+fn revoked_lock_is_free_for_others() {
     let state = State::new(Limits::default(), 42);
     let (a, b) = (client(&state, "a"), client(&state, "b"));
     let opened = open(&state, &a, FILE, None).state_id;
@@ -119,7 +119,7 @@ fn what_was_revoked_is_free_for_others() {
 }
 
 #[test]
-fn what_is_revoked_counts_until_it_is_freed() {
+fn revoked_state_counts_until_it_is_freed() {
     let state = State::new(Limits { states_per_client_max: 1, ..Limits::default() }, 42);
     let a = client(&state, "a");
     let opened = open(&state, &a, FILE, None).state_id;

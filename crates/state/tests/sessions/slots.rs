@@ -56,7 +56,7 @@ fn sequences_out_of_order_are_misordered() {
 }
 
 #[test]
-fn who_ends_a_request_hears_of_those_who_wait_for_that_and_of_no_others() {
+fn completion_reports_waiting_retries_of_its_slot_only() {
     let session = session(&state(), "a");
     assert!(!session.await_end(SlotId(0)), "nothing is under way");
     for (sequence, is_awaited) in [(1, false), (2, true), (3, false)] {

@@ -6,7 +6,7 @@ use super::fixture::{Fixture, size};
 use super::{Outcome, ensure, refused, same};
 use crate::{Error, FileKind, FileSystem, ReadDone, Stability};
 
-pub(super) async fn what_is_written_is_read<F: FileSystem>(t: &Fixture<F>) -> Outcome {
+pub(super) async fn written_data_are_read_back<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     let file = t.file(&t.root, "file").await?;
     let content: Vec<u8> = (0..300_000u32).map(|i| (i % 251) as u8).collect();
     for (index, part) in content.chunks(70_001).enumerate() {

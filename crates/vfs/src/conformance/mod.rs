@@ -178,7 +178,7 @@ fn checks<F: FileSystem>() -> Vec<Check<F>> {
             exclusive_refuses_a_file_made_otherwise if exclusive_create,
         }
         data {
-            what_is_written_is_read,
+            written_data_are_read_back,
             read_appends_and_tells_the_end,
             holes_read_as_zeros,
             far_offsets_work,
@@ -195,12 +195,12 @@ fn checks<F: FileSystem>() -> Vec<Check<F>> {
             every_file_ends_with_a_hole,
             reserved_space_reads_as_zeros_and_makes_longer,
             space_that_is_given_back_reads_as_zeros,
-            what_is_copied_is_read,
+            copied_data_are_read_back,
             a_clone_holds_what_its_source_held,
             only_files_have_space,
         }
         watch {
-            what_comes_through_the_file_system_is_told_nobody,
+            own_changes_are_not_reported_to_watches,
         }
         xattrs {
             extended_attributes_are_kept if xattrs,

@@ -96,7 +96,7 @@ pub(super) async fn space_that_is_given_back_reads_as_zeros<F: FileSystem>(t: &F
     Ok(())
 }
 
-pub(super) async fn what_is_copied_is_read<F: FileSystem>(t: &Fixture<F>) -> Outcome {
+pub(super) async fn copied_data_are_read_back<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     let content: Vec<u8> = (0..3 * PIECE + 100).map(|at| (at % 249) as u8).collect();
     let (source, target) = (t.file_with("source", &content).await?, t.file_with("target", b"before").await?);
     let before = t.fs.attributes(t.request, &target).await?;

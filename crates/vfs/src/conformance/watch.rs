@@ -7,9 +7,7 @@ use super::fixture::Fixture;
 use super::{Failure, Outcome};
 use crate::{Error, FileSystem, Seen, Tell};
 
-pub(super) async fn what_comes_through_the_file_system_is_told_nobody<F: FileSystem>(
-    fixture: &Fixture<F>,
-) -> Outcome {
+pub(super) async fn own_changes_are_not_reported_to_watches<F: FileSystem>(fixture: &Fixture<F>) -> Outcome {
     let told = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&told);
     let tell: Tell = Arc::new(move |_, _| {

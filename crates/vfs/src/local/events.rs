@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_or_too_long_is_no_event() {
+    fn truncated_event_is_refused() {
         let whole = event(MODIFY, 12, &[5; 8]);
         for length in 0..whole.len() {
             assert!(parse(&whole[..length]).is_empty(), "{length}");

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_glanced_at_is_what_would_be_opened() {
+    fn glance_equals_open() {
         for scene in Scene::all() {
             std::thread::sleep(TICK);
             let (glanced, stat) = scene.glance("one", Moment::now()).unwrap();
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_may_have_got_its_number_since_is_opened() {
+    fn reused_inode_number_is_opened_not_glanced_at() {
         for scene in Scene::all() {
             let since = Moment::now();
             std::fs::write(scene.dir.path().join("new"), "").unwrap();

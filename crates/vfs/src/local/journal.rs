@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_keeps_no_order() {
+    fn unknown_file_system_keeps_no_order() {
         assert_eq!(Order::of(EXT4_MAGIC, (u32::MAX, u32::MAX)), Order::AllAtOnce);
         assert_eq!(Order::of(XFS_MAGIC, (0, 0)), Order::OfBare);
         assert_eq!(Order::of(0x6969, (0, 0)), Order::Unknown);

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn who_looks_in_the_middle_of_a_change_sees_another_one_at_its_end() {
+    fn look_within_a_change_renews_the_times_at_its_end() {
         let scene = Scene::new();
         let middle = scene.change_data(|| {
             scene.stamp()?;
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn who_can_do_without_does_not_look_into_the_middle_of_a_change() {
+    fn settled_attributes_are_none_during_a_change() {
         let scene = Scene::new();
         let settled = || scene.local.export.settled_attributes(&scene.file.0);
         let (seen, state) = scene.change_data(|| Ok((settled()?, scene.file.0.writing.0.load(SeqCst))));

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_size_is_refused() {
+    fn invalid_size_is_refused() {
         for (text, part) in [
             ("gama 1 KiB shape 2", "unknown distribution `gama`, expected one of `fixed`"),
             ("gamma 1 KiB", "`shape` is missing"),

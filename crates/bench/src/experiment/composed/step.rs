@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_operation_is_refused() {
+    fn unknown_operation_is_refused() {
         for (text, part) in [
             ("opne files", "unknown operation `opne`, expected one of `create`, `open`"),
             ("open files raed", "unknown mode `raed`, expected one of `read`"),

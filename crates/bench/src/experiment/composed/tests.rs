@@ -78,7 +78,7 @@ fn space(replaced: &[(&str, &str)]) -> Space {
 }
 
 #[test]
-fn what_phases_make_takes_space_up_to_the_names_that_there_are() {
+fn phases_take_space_for_their_names_only() {
     const FILE: f64 = 16_384.0;
     let no_append = ("\"2 * append 4 KiB\",", "");
     let of = |files: f64| Space { lasting: 0.0, passing: files * FILE, grows: false };
@@ -90,7 +90,7 @@ fn what_phases_make_takes_space_up_to_the_names_that_there_are() {
 }
 
 #[test]
-fn what_is_appended_for_a_time_has_no_bound() {
+fn append_by_time_has_no_bound() {
     let timed = space(&[("passes = 10\n", "seconds = 1.0\n")]);
     assert_eq!(timed, Space { lasting: 0.0, passing: 3.0 * 100.0 * 16_384.0, grows: true });
     let once = space(&[("last = [\"fsync\"]", "last = [\"append 1 KiB\", \"fsync\"]")]);
@@ -99,7 +99,7 @@ fn what_is_appended_for_a_time_has_no_bound() {
 }
 
 #[test]
-fn what_clients_share_and_open_for_writing_is_made_anew_for_each_run() {
+fn files_that_clients_share_for_writing_are_new_in_each_run() {
     let files = |shared: &str, mode: &str| {
         let text = GOOD
             .replace("\"create files\",", "\"open files read\",")
@@ -166,7 +166,7 @@ fn a_wrong_word_is_named_with_its_line_and_the_nearest_valid_one() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn contradictory_steps_are_refused() {
     for (from, to, part) in [
         ("    \"close\",\n", "", "must leave a file open or closed as it found it"),
         ("\"create files\",", "\"create files\", \"create files\",", "while another is open"),

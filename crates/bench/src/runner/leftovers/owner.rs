@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_being_ended_is_past_its_end_whatever_it_waits_for() {
+    fn process_that_is_exiting_counts_as_ended() {
         let stat = |state: &str, flags: u32| {
             format!(
                 "7 (a) D (b) {state} 1 7 7 0 -1 {flags} 0 0 0 0 1 2 0 0 20 0 1 0 4711 0 0 \

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_others_have_is_waited_for_and_what_nobody_has_is_not() {
+    async fn set_waits_for_a_taken_file_but_not_for_an_absent_one() {
         let set = Arc::new(set(1, true, false));
         let entry = set.take(Wanted::Present, true).await.unwrap();
         assert_eq!(take(&set, Wanted::Present).await, None, "at once");

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_says_comes_last() {
+    fn user_mount_options_come_last() {
         let url = "nfs://h:20490/x".parse().unwrap();
         let all = all_options(&url, "3", Some(635), &["nolock".to_owned()]);
         assert!(all.contains("vers=3,port=20490,mountproto=tcp,mountport=635"), "{all}");

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_changes_nothing() {
+    fn operation_that_does_not_fit_leaves_the_plan_unchanged() {
         let mut plan = Plan::default();
         let limits = Amount { operations: 3, ..MUCH };
         let way = Way::At(spot("d", &[]), Ends::Elsewhere);

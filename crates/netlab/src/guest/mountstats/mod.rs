@@ -258,14 +258,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_and_not_answered_is_on_its_way() {
+    fn unanswered_requests_count_as_in_flight() {
         let fewer = CAPTURED.replacen(" 22 22 0 ", " 25 22 0 ", 1);
         assert_ne!(fewer, CAPTURED);
         assert_eq!(parse(&fewer).unwrap().iter().map(|mount| mount.in_flight).sum::<u64>(), 3);
     }
 
     #[test]
-    fn what_was_counted_since_an_earlier_reading_is_the_difference() {
+    fn counters_since_an_earlier_reading_are_the_difference() {
         let earlier = parse(CAPTURED).unwrap().remove(0);
         let mut later = earlier.clone();
         let read = later.operations.get_mut("READ").unwrap();

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_experiment_makes_later_is_counted() {
+    fn list_counts_files_that_an_experiment_makes_later() {
         let told = |name: &str, size: &str| {
             let text = listed(&experiment::find(name).unwrap(), false);
             let line = text.lines().find(|line| line.trim_start().starts_with(size)).unwrap().to_owned();

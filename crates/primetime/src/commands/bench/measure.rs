@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_replaces_the_plan() {
+    fn named_experiments_replace_the_plan() {
         let plan = planned(
             "--experiment create --experiment locked-read --rtt-ms 0,2.5 --runs 4 --versions 3,4.1 --paper",
         );

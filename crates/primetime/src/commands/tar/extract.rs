@@ -88,14 +88,14 @@ mod tests {
     }
 
     #[test]
-    fn what_gzip_has_compressed_is_recognised() {
+    fn gzip_archive_is_recognised() {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         encoder.write_all(b"archive").unwrap();
         assert_eq!(read(encoder.finish().unwrap()), b"archive");
     }
 
     #[test]
-    fn what_zstd_has_compressed_is_recognised() {
+    fn zstd_archive_is_recognised() {
         let compressed =
             ruzstd::encoding::compress_to_vec(&b"archive"[..], ruzstd::encoding::CompressionLevel::Fastest);
         assert_eq!(read(compressed), b"archive");

@@ -9,7 +9,7 @@ fn set(object: FileHandle, attributes: SetAttributes) -> SetAttrArgs {
 }
 
 #[test]
-fn what_is_set_is_what_is_got() {
+fn getattr_returns_the_attributes_that_were_set() {
     let server = Server::new();
     let file = server.file(server.root, "f", 0o644);
     let time = |seconds| Time { seconds, nanoseconds: 9 };

@@ -143,7 +143,7 @@ fn every_conflicting_operation_asks_about_the_right_object() {
 }
 
 #[test]
-fn what_somebody_else_knows_better_is_left_out_where_it_may_be() {
+fn optional_attributes_of_a_write_delegation_are_left_out() {
     let (server, asked, file, f) = server();
     let other = server.file(server.root, "g", 0o644);
     *asked.known_better.lock() = Some(f);
@@ -169,7 +169,7 @@ fn what_somebody_else_knows_better_is_left_out_where_it_may_be() {
 }
 
 #[test]
-fn nobody_is_asked_when_nobody_holds_anything() {
+fn no_conflict_check_without_holders() {
     let (server, asked, file, _) = server();
     asked.any.store(false, Ordering::Relaxed);
     server.write(file, 0, b"x");

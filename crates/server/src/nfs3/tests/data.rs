@@ -6,7 +6,7 @@ use proto::nfs3::*;
 use crate::fixture::{Server, place, user, write_args};
 
 #[test]
-fn what_was_written_is_read() {
+fn written_data_are_read_back() {
     let server = Server::new();
     let file = server.file(server.root, "f", 0o644);
     let ok = server.write(file, 3, b"hello");

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_told_from_what_is_not_there() {
+    fn too_small_reply_differs_from_a_bad_cookie() {
         assert_eq!(page(names(1), 0, FRAME_BYTES + 11), None);
         assert_eq!(page(names(1), 0, FRAME_BYTES + 12).map(|page| page.eof), Some(true));
         assert_eq!(page(vec![], 0, FRAME_BYTES), Some(Page { names: vec![], cookie: 0, eof: true }));

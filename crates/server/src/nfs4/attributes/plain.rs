@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_as_it_comes_is_what_the_set_of_values_gives() {
+    fn direct_encoding_equals_the_encoding_of_values() {
         for created in [None, Some(Timestamp { seconds: 9, nanoseconds: 1 })] {
             let found = found(created);
             assert_same(Bitmap::EMPTY, &found);

@@ -213,7 +213,7 @@ fn answer(mut call: Pending<'_>, lab: &Lab) -> Status {
 }
 
 #[test]
-fn what_overtakes_a_lock_call_of_the_owner_ends_it() {
+fn unlock_that_overtakes_a_lock_call_ends_it() {
     type Message = (&'static str, fn(&Lab));
     let messages: [Message; 4] = [
         ("UNLOCK", |lab| lab.give_back(BOB, 2)),

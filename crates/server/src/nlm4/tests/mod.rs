@@ -196,7 +196,7 @@ fn a_read_only_export_takes_no_write_locks() {
 }
 
 #[test]
-fn nobody_gives_back_the_locks_of_another_address() {
+fn unlock_from_another_address_has_no_effect() {
     let server = Server::new();
     let file = server.file(server.root, "f", 0o644);
     take(&server, lock(file, 1, 0, 0), true);
@@ -234,7 +234,7 @@ fn a_share_denies_others_what_it_says() {
 }
 
 #[test]
-fn what_a_client_is_called_with_and_unknown_procedures_are_unavailable() {
+fn client_side_and_unknown_procedures_are_unavailable() {
     let server = Server::new();
     for procedure in [5, 10, 11, 12, 13, 14, 16, 17, 18, 19, 24] {
         let outcome = server.raw((PROGRAM, VERSION, procedure), user(0), "::1", Bytes::new());

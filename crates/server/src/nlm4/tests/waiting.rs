@@ -12,7 +12,7 @@ fn granted(host: &str) -> (String, u32) {
 }
 
 #[test]
-fn who_waits_is_called_when_it_has_the_lock() {
+fn waiter_gets_granted_with_the_lock() {
     let lab = Lab::new();
     assert_eq!(lab.take(ANN, 1), Status::Granted);
     assert_eq!(lab.take(BOB, 2), Status::Blocked);
@@ -36,7 +36,7 @@ fn who_waits_is_called_when_it_has_the_lock() {
 }
 
 #[test]
-fn who_waits_gets_the_lock_in_the_order_of_asking() {
+fn waiters_get_the_lock_in_order_of_request() {
     let lab = Lab::new();
     lab.take(ANN, 1);
     for (host, process) in [(BOB, 2), (EVE, 3), (ANN, 4)] {
@@ -82,7 +82,7 @@ fn a_lock_that_is_made_less_lets_others_in() {
 }
 
 #[test]
-fn who_gives_up_is_not_given_the_lock_and_nobody_waits_for_it() {
+fn cancelled_waiter_gets_no_lock_and_blocks_none() {
     let lab = Lab::new();
     lab.take(ANN, 1);
     lab.take(BOB, 2);
@@ -95,7 +95,7 @@ fn who_gives_up_is_not_given_the_lock_and_nobody_waits_for_it() {
 }
 
 #[test]
-fn who_gives_up_while_it_is_called_leaves_the_lock_to_the_next() {
+fn cancel_during_granted_passes_the_lock_on() {
     let lab = Lab::new();
     lab.take(ANN, 1);
     lab.take(BOB, 2);
@@ -169,7 +169,7 @@ fn a_silent_host_that_does_not_ask_again_is_forgotten() {
 }
 
 #[test]
-fn who_asks_again_while_it_is_called_has_the_lock_whatever_it_answers() {
+fn retry_during_granted_keeps_the_lock() {
     let lab = Lab::new();
     lab.take(ANN, 1);
     lab.take(BOB, 2);

@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_followed_is_named_with_its_line() {
+    fn unsupported_option_is_reported_with_its_line() {
         for (text, line, reason) in [
             ("/a *(rw)\n/b *(rx)\n", 2, "`rx` is no option; did you mean `rw`?"),
             ("/a *(no_rot_squash)", 1, "did you mean `no_root_squash`?"),

@@ -514,7 +514,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_not_known_is_asked_once_and_waited_for() {
+    async fn unknown_host_is_resolved_once_and_awaited() {
         let (directory, go, asked) = directory();
         let hosts = ["named".to_owned()];
         let question = Question { address: Some(client()), hosts: &hosts, netgroups: &[], uid: Some(5) };

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_bounded() {
+    fn remembered_ids_are_bounded() {
         let mut ids = ExportIds::default();
         for index in 0..REMEMBERED_MAX + 10 {
             ids.of([Path::new(&format!("/{index}"))].into_iter()).unwrap();

@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn who_held_state_may_reclaim_until_the_grace_period_has_ended() {
+    fn holder_reclaims_until_the_grace_period_ends() {
         let directory = tempfile::tempdir().unwrap();
         let (records, found) = open(directory.path(), false).unwrap();
         assert!(found.owners.is_empty(), "nobody was here before");
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_lost_nobody_has_written_down_what_has_lost_everything() {
+    fn client_with_unrecorded_losses_lost_everything() {
         let directory = tempfile::tempdir().unwrap();
         drop(open(directory.path(), false).unwrap());
         clients::add_without_files(directory.path(), b"a");

@@ -11,8 +11,8 @@ use crate::peer::{Peer, open};
 pub fn run(ledger: &Ledger) {
     nothing_new_in_the_grace_period(ledger);
     delegations_of_a_life_before(ledger);
-    what_was_not_held_cannot_be_reclaimed(ledger);
-    what_others_hold_cannot_be_reclaimed(ledger);
+    reclaim_of_a_lock_that_was_not_held_fails(ledger);
+    reclaim_of_a_lock_of_another_client_fails(ledger);
 }
 
 /// A lab in its grace period, which waits for a client called `client 5`.
@@ -78,7 +78,7 @@ fn reclaim_delegation() -> Step {
     step(Operation::WantDelegation, &WantDelegationArgs { want: 0, claim })
 }
 
-fn what_was_not_held_cannot_be_reclaimed(ledger: &Ledger) {
+fn reclaim_of_a_lock_that_was_not_held_fails(ledger: &Ledger) {
     let over = Lab::new(ledger);
     let mut late = reclaiming(&over, "client 5");
     let file = put(&over.scene.file);
@@ -93,7 +93,7 @@ fn what_was_not_held_cannot_be_reclaimed(ledger: &Ledger) {
     }
 }
 
-fn what_others_hold_cannot_be_reclaimed(ledger: &Ledger) {
+fn reclaim_of_a_lock_of_another_client_fails(ledger: &Ledger) {
     let lab = Lab::with(ledger, &Options { known: vec!["client 5", "client 6"], ..Options::default() });
     let [mut first, mut second] = ["client 5", "client 6"].map(|owner| reclaiming(&lab, owner));
     let file = put(&lab.scene.file);

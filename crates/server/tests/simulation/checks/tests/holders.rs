@@ -64,7 +64,7 @@ fn a_lock_that_a_host_is_called_with_while_another_client_has_it_is_found() {
 }
 
 #[test]
-fn who_has_not_reclaimed_everything_may_lose_it_all_with_the_server() {
+fn incomplete_reclaim_may_lose_all_at_a_restart() {
     let what = told(holders::check, |s| {
         s.connect(0, 1);
         s.locks(0, 1);
@@ -75,7 +75,7 @@ fn who_has_not_reclaimed_everything_may_lose_it_all_with_the_server() {
 }
 
 #[test]
-fn what_excludes_each_other_must_not_be_learnt_by_two() {
+fn conflicting_grants_are_detected() {
     // Both are answered before either knows.
     let what = told(holders::check, |s| {
         s.done(0, lock(), gives(id(1)));
@@ -119,7 +119,7 @@ fn an_open_that_its_own_owner_denies_must_not_be_given() {
 }
 
 #[test]
-fn what_was_given_to_somebody_else_must_not_work_any_more() {
+fn use_of_state_granted_elsewhere_is_detected() {
     let late = |action: Action, outcome: Outcome| {
         told(holders::check, |s| {
             s.locks(0, 1);
@@ -142,7 +142,7 @@ fn what_was_given_to_somebody_else_must_not_work_any_more() {
 }
 
 #[test]
-fn what_a_client_has_must_not_be_unknown() {
+fn held_state_must_be_known_to_the_server() {
     let told_bad = |build: fn(&mut Script)| {
         told(holders::check, |s| {
             s.locks(0, 1);
@@ -184,7 +184,7 @@ fn memory_that_is_out_of_date_is_found() {
 }
 
 #[test]
-fn what_was_given_to_somebody_else_must_not_be_taken_back() {
+fn reclaim_of_state_granted_elsewhere_is_detected() {
     let takes_back = |between: fn(&mut Script)| {
         told(holders::check, |s| {
             s.locks(0, 1);

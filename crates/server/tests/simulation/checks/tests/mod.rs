@@ -125,7 +125,7 @@ fn a_holder_that_flushes_without_end_is_found() {
 }
 
 #[test]
-fn what_a_client_does_not_expect_is_found() {
+fn unexpected_answer_is_detected() {
     assert_eq!(told(expected::check, |_| ()), "fine");
     let what = told(expected::check, |s| s.log(What::Unexpected("a surprise".into())));
     assert_told(&what, "a surprise");

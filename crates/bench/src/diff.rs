@@ -12,7 +12,9 @@ use serde::Serialize;
 
 use crate::compare::matching::{matched, partner};
 use crate::results::{Cell, Environment, Link, Results, version_name};
-use crate::statistics::{Decision, Interval, LogRatio, Member, Outcome, Seen, decide, estimate, welch_ratio};
+use crate::statistics::{
+    Decision, Interval, LogRatio, LookResult, Member, Outcome, decide, estimate, welch_ratio,
+};
 use crate::text::{delay, number};
 
 /// Documents of each side without which nothing is decided.
@@ -107,7 +109,7 @@ pub fn diff(first: &[Results], second: &[Results]) -> Diff {
         .iter()
         .zip(&ratios)
         .map(|(setting, ratio)| Member {
-            seen: ratio.map(Seen::once).into_iter().collect(),
+            seen: ratio.map(LookResult::once).into_iter().collect(),
             better: setting.first[0].setting.metric.better,
         })
         .collect();

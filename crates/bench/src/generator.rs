@@ -13,7 +13,7 @@ use std::time::Duration;
 use crate::experiment::Workload;
 use crate::results::LOCAL;
 use crate::runner::{Error, Quantity, Recording, outcome};
-use crate::workload::{self, Address, Gate, Habits, Mount, Place, Station, files};
+use crate::workload::{self, Address, Gate, Habits, Mount, Station, WorkDirectory, files};
 
 /// What is read.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +31,7 @@ pub struct Reads {
 /// A file that is read.
 pub struct Generator {
     directory: PathBuf,
-    place: Place,
+    place: WorkDirectory,
     file_bytes: u64,
     runs: AtomicU32,
 }
@@ -42,7 +42,7 @@ impl Generator {
     /// # Errors
     /// When it cannot be made.
     pub async fn prepare(directory: &Path, file_bytes: u64) -> Result<Self, Error> {
-        let place = Place { directory: String::new(), clients: 1, seed: 1 };
+        let place = WorkDirectory { directory: String::new(), clients: 1, seed: 1 };
         let generator = Self { directory: directory.to_owned(), place, file_bytes, runs: AtomicU32::new(0) };
         let mount = generator.mount(true).await?;
         let path = files::shared(&generator.place);

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::name::{FileName, is_dots};
 use crate::node::Node;
 use crate::object::Position;
-use crate::protocol::{DirPosition, Found, RawEntry};
+use crate::protocol::{DirPosition, FoundObject, RawEntry};
 use crate::shared::Shared;
 
 /// The entries of a directory, as they come: a [`Stream`], or one by one with [`ReadDir::next_entry`]. `.`
@@ -157,7 +157,7 @@ impl Shared {
                 self.refusals.add(&name);
                 continue;
             };
-            let found = handle.zip(attributes).map(|(handle, attributes)| Found { handle, attributes });
+            let found = handle.zip(attributes).map(|(handle, attributes)| FoundObject { handle, attributes });
             let node = found.map(|found| self.learn_found(&found, asked));
             if let (Some(dir), Some(node)) = (dir, &node) {
                 self.learn_name(dir, &name, Some(node), asked);

@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A lock that is held. A range that ends at `u64::MAX` reaches to the end of the file, however long.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Held {
+pub(crate) struct HeldLock {
     /// The open file.
     pub(crate) owner: u64,
     pub(crate) range: Range<u64>,
     pub(crate) exclusive: bool,
 }
 
-impl Held {
+impl HeldLock {
     /// As it is on the wire: `u64::MAX` reaches to the end of the file (RFC 8881 §18.10.3).
     pub(crate) fn length(&self) -> u64 {
         length(&self.range)
@@ -29,7 +29,7 @@ pub(crate) fn length(range: &Range<u64>) -> u64 {
 /// All locks on an object.
 #[derive(Debug, Default)]
 pub(crate) struct LockTable {
-    held: Vec<Held>,
+    held: Vec<HeldLock>,
 }
 
 impl LockTable {
@@ -44,7 +44,7 @@ impl LockTable {
     }
 
     /// Another owner's lock that forbids this one.
-    pub(crate) fn conflict(&self, owner: u64, range: &Range<u64>, exclusive: bool) -> Option<&Held> {
+    pub(crate) fn conflict(&self, owner: u64, range: &Range<u64>, exclusive: bool) -> Option<&HeldLock> {
         self.held
             .iter()
             .find(|lock| lock.owner != owner && overlap(&lock.range, range) && (exclusive || lock.exclusive))
@@ -53,7 +53,7 @@ impl LockTable {
     /// Adds a lock. Over a range that the owner has locked already it replaces what was there.
     pub(crate) fn insert(&mut self, owner: u64, range: Range<u64>, exclusive: bool) {
         self.remove(owner, &range);
-        self.held.push(Held { owner, range, exclusive });
+        self.held.push(HeldLock { owner, range, exclusive });
     }
 
     /// Gives up what the owner holds of `range`.
@@ -68,24 +68,24 @@ impl LockTable {
             let lock = self.held.swap_remove(index);
             for rest in [lock.range.start..range.start, range.end..lock.range.end] {
                 if rest.start < rest.end {
-                    self.held.push(Held { range: rest, ..lock.clone() });
+                    self.held.push(HeldLock { range: rest, ..lock.clone() });
                 }
             }
         }
     }
 
     /// What the owner holds.
-    pub(crate) fn of(&self, owner: u64) -> impl Iterator<Item = &Held> {
+    pub(crate) fn of(&self, owner: u64) -> impl Iterator<Item = &HeldLock> {
         self.held.iter().filter(move |lock| lock.owner == owner)
     }
 
     /// Splits a range into the parts that the owner holds, with their kinds, and the others. Both are in
     /// order.
-    pub(crate) fn split(&self, owner: u64, range: &Range<u64>) -> (Vec<Held>, Vec<Range<u64>>) {
-        let mut held: Vec<Held> = self
+    pub(crate) fn split(&self, owner: u64, range: &Range<u64>) -> (Vec<HeldLock>, Vec<Range<u64>>) {
+        let mut held: Vec<HeldLock> = self
             .of(owner)
             .filter(|lock| overlap(&lock.range, range))
-            .map(|lock| Held {
+            .map(|lock| HeldLock {
                 range: lock.range.start.max(range.start)..lock.range.end.min(range.end),
                 ..lock.clone()
             })
@@ -182,7 +182,7 @@ mod tests {
         table.insert(1, 20..30, true);
         table.insert(1, 0..10, false);
         table.insert(2, 10..20, true);
-        let held = |range, exclusive| Held { owner: 1, range, exclusive };
+        let held = |range, exclusive| HeldLock { owner: 1, range, exclusive };
         let (parts, free) = table.split(1, &(5..u64::MAX));
         assert_eq!(parts, [held(5..10, false), held(20..30, true)]);
         assert_eq!(free, [10..20, 30..u64::MAX]);

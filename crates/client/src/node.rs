@@ -10,7 +10,7 @@ use lru::LruCache;
 use parking_lot::Mutex;
 
 use crate::attributes::{Access, Attributes, Time};
-use crate::cache::{DataKey, Known};
+use crate::cache::{CachedAttributes, DataKey};
 use crate::fetch::Fetches;
 use crate::file::OpenFile;
 use crate::habit::{LockHabit, WriteHabit};
@@ -43,7 +43,7 @@ pub(crate) struct Node {
 /// What is remembered of an object.
 #[derive(Debug)]
 pub(crate) struct NodeState {
-    pub(crate) known: Known,
+    pub(crate) known: CachedAttributes,
     /// The answer to ACCESS: what was asked, what was granted, and the change time for which it holds.
     pub(crate) access: Option<(Access, Access, Time)>,
     /// When the last change of our own was answered: what was asked before that may be from before it.
@@ -68,7 +68,7 @@ pub(crate) struct NodeState {
 impl Node {
     fn new(key: u64, handle: Handle, lease: Arc<Lease>) -> Self {
         let state = NodeState {
-            known: Known::nothing(),
+            known: CachedAttributes::nothing(),
             access: None,
             changed: None,
             writes: 0,

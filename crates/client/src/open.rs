@@ -11,7 +11,7 @@ use crate::carried_out::carried_out;
 use crate::error::{Error, Result};
 use crate::file::{File, OpenFile};
 use crate::node::Node;
-use crate::protocol::{Effect, Found, Protocol};
+use crate::protocol::{Effect, FoundObject, Protocol};
 use crate::shared::Shared;
 use crate::walk::SYMLINKS_MAX;
 use crate::{nfs3, nfs4, permission};
@@ -304,7 +304,7 @@ impl Shared {
         &self,
         dir: &Arc<Node>,
         name: &Bytes,
-        found: &Found,
+        found: &FoundObject,
         asked: Instant,
     ) -> Arc<Node> {
         let node = self.nodes.get(&found.handle);
@@ -318,7 +318,7 @@ impl Shared {
         &self,
         dir: &Arc<Node>,
         name: &Bytes,
-        found: &Found,
+        found: &FoundObject,
         asked: Instant,
     ) -> Arc<Node> {
         let node = self.nodes.get(&found.handle);

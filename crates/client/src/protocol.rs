@@ -28,7 +28,7 @@ pub(crate) enum Protocol {
 
 /// An object that a name stands for.
 #[derive(Debug, Clone)]
-pub(crate) struct Found {
+pub(crate) struct FoundObject {
     pub(crate) handle: Handle,
     pub(crate) attributes: Attributes,
 }
@@ -134,7 +134,7 @@ impl Protocol {
         version: Version,
         options: &Options,
         tap: &Arc<Tap>,
-    ) -> Result<(Self, Found, Limits)> {
+    ) -> Result<(Self, FoundObject, Limits)> {
         match version.minor() {
             None => {
                 let (mount, root, limits) = nfs3::Mount::connect(server, path, options, tap).await?;
@@ -184,7 +184,7 @@ impl Protocol {
     }
 
     /// Walks along `names` from `dir`: what was found, one after the other, and why it ended before the last.
-    pub(crate) async fn look_up(&self, dir: &Handle, names: &[Bytes]) -> (Vec<Found>, Result<()>) {
+    pub(crate) async fn look_up(&self, dir: &Handle, names: &[Bytes]) -> (Vec<FoundObject>, Result<()>) {
         dispatch!(self, look_up(dir, names))
     }
 
@@ -238,7 +238,7 @@ impl Protocol {
         name: &Bytes,
         object: &NewObject,
         mode: u32,
-    ) -> Result<(Option<Found>, Effect)> {
+    ) -> Result<(Option<FoundObject>, Effect)> {
         dispatch!(self, make(dir, name, object, mode))
     }
 

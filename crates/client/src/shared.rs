@@ -18,7 +18,7 @@ use crate::file::OpenFile;
 use crate::name::Refusals;
 use crate::node::{Node, NodeState, NodeTable};
 use crate::options::{Options, Version};
-use crate::protocol::{Effect, Found, Protocol};
+use crate::protocol::{Effect, FoundObject, Protocol};
 use crate::server::Server;
 use crate::tap::Tap;
 use crate::walk::Named;
@@ -166,7 +166,7 @@ impl Shared {
     }
 
     /// Remembers an object that a request sent at `asked` has found.
-    pub(crate) fn learn_found(&self, found: &Found, asked: Instant) -> Arc<Node> {
+    pub(crate) fn learn_found(&self, found: &FoundObject, asked: Instant) -> Arc<Node> {
         let node = self.nodes.get(&found.handle);
         self.learn(&node, found.attributes, asked);
         node
@@ -405,7 +405,7 @@ async fn negotiate(
     path: &[u8],
     options: &Options,
     tap: &Arc<Tap>,
-) -> Result<(Version, (Protocol, Found, Limits))> {
+) -> Result<(Version, (Protocol, FoundObject, Limits))> {
     for (index, version) in options.versions.iter().enumerate() {
         match Protocol::connect(server, path, *version, options, tap).await {
             Ok(reached) => return Ok((*version, reached)),

@@ -34,16 +34,16 @@ pub trait Runtime: Send + Sync + 'static {
 }
 
 /// A future that has been begun.
-pub(crate) struct Begun<F: Future>(Pin<Box<MaybeDone<F>>>);
+pub(crate) struct StartedFuture<F: Future>(Pin<Box<MaybeDone<F>>>);
 
 /// Begins `future`: what it has others do is done while the caller goes on, who finishes it or drops it.
-pub(crate) async fn begin<F: Future>(future: F) -> Begun<F> {
+pub(crate) async fn begin<F: Future>(future: F) -> StartedFuture<F> {
     let mut begun = Box::pin(maybe_done(future));
     poll_fn(|context| Poll::Ready(_ = begun.as_mut().poll(context))).await;
-    Begun(begun)
+    StartedFuture(begun)
 }
 
-impl<F: Future> Begun<F> {
+impl<F: Future> StartedFuture<F> {
     pub(crate) async fn finish(mut self) -> F::Output {
         self.0.as_mut().await;
         self.0.as_mut().take_output().expect("it has ended, and was not asked before")

@@ -21,7 +21,7 @@ pub const DEAD_SESSIONS_MAX: usize = 4096;
 
 /// What is kept of the last modifying request in a slot.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kept {
+pub enum CachedReply {
     /// Its reply.
     Reply(Bytes),
     /// It was carried out, as the file system shows, and its reply is lost: what it did, in the service's own
@@ -37,7 +37,7 @@ pub struct DeadSlot {
     /// What it asked for.
     pub digest: u64,
     /// How it ended.
-    pub kept: Kept,
+    pub kept: CachedReply,
 }
 
 /// A session that died with the server.
@@ -59,7 +59,7 @@ impl DeadSession {
     /// # Errors
     /// DEADSESSION for everything else: requests that are new, that were not kept, or that only share their
     /// number with one.
-    pub fn retry(&self, slot: SlotId, sequence: SequenceId, digest: u64) -> Result<&Kept, Status> {
+    pub fn retry(&self, slot: SlotId, sequence: SequenceId, digest: u64) -> Result<&CachedReply, Status> {
         let found = self.slots.get(&slot).filter(|kept| kept.sequence == sequence && kept.digest == digest);
         found.map(|slot| &slot.kept).ok_or(Status::DeadSession)
     }

@@ -4,7 +4,7 @@ use crate::lock_table::LockTable;
 use crate::open_table::OpenTable;
 use crate::recallable::GrantTable;
 use crate::shares::ShareTable;
-use crate::{Keeper, Now};
+use crate::{Now, RetainedFile};
 
 /// The key of a file: its id and generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,7 +19,7 @@ pub(crate) struct FileState {
     /// The time of the last recall.
     pub(crate) recalled: Option<Now>,
     /// Of a file without a name: dropped with the last open and grant.
-    pub(crate) keeper: Option<Keeper>,
+    pub(crate) keeper: Option<RetainedFile>,
 }
 
 impl FileState {

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use proto::nfs4::{ClientId, SessionId, StateOther};
 
 use crate::file::FileState;
-use crate::range_table::{Held, RangeCursor};
+use crate::range_table::{HeldRange, RangeCursor};
 use crate::recallable::{GrantTable, Holder, Kind};
 use crate::span_tree::OwnerId;
 use crate::{Client, FileId, LockOwner, Now, Range, Session, ShareOwner, State};
@@ -207,7 +207,7 @@ impl FileState {
             (Cursor::Open(open.other), Holding::Open { client, owner, access: open.access, deny: open.deny })
         });
         let locks = locks.into_iter().flat_map(|from| self.locks.ranges().list(from));
-        let locks = locks.map(|(cursor, Held { owner, range, exclusive })| {
+        let locks = locks.map(|(cursor, HeldRange { owner, range, exclusive })| {
             (Cursor::Lock(cursor), Holding::Lock { owner, range, exclusive })
         });
         let grants = grants.into_iter().flat_map(|from| self.grants.list(from)).map(|(holder, held)| {

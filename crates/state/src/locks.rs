@@ -11,7 +11,7 @@ use crate::file::FileState;
 use crate::kept::own;
 use crate::lock_table::{LockState, LockTable, PIECE};
 use crate::obstacles::CONFLICTS_MAX;
-use crate::range_table::Held;
+use crate::range_table::HeldRange;
 use crate::{Blocked, FileId, LockOwner, Now, Obstacles, Range, State};
 
 /// Who locks, as LOCK says it.
@@ -216,7 +216,7 @@ impl State {
             match state.holder(&held) {
                 Some(client) if self.has_lapsed(client, now) => obstacles.add_lapsed(client),
                 _ => {
-                    let Held { owner, range, exclusive } = held;
+                    let HeldRange { owner, range, exclusive } = held;
                     return Err(LockError::Denied(Denied { owner, range, exclusive }));
                 }
             }
@@ -249,7 +249,7 @@ impl State {
 
 impl FileState {
     /// The NFSv4 client that holds a range.
-    fn holder(&self, held: &Held) -> Option<&Arc<Client>> {
+    fn holder(&self, held: &HeldRange) -> Option<&Arc<Client>> {
         let LockOwner::Nfs4 { client, .. } = &held.owner else { return None };
         self.locks.of_client(*client).map(|lock| &lock.client)
     }

@@ -14,16 +14,16 @@ use crate::file::FileState;
 use crate::{FileId, State};
 
 /// Keeps a file without a name for as long as it is not dropped. Dropping it may call the state.
-pub struct Keeper(#[allow(dead_code, reason = "held to be dropped")] Box<dyn Any + Send + Sync>);
+pub struct RetainedFile(#[allow(dead_code, reason = "held to be dropped")] Box<dyn Any + Send + Sync>);
 
-impl Keeper {
+impl RetainedFile {
     /// `held` is what keeps the file.
     pub fn new(held: impl Any + Send + Sync) -> Self {
         Self(Box::new(held))
     }
 }
 
-impl fmt::Debug for Keeper {
+impl fmt::Debug for RetainedFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Keeper")
     }
@@ -58,7 +58,7 @@ impl State {
 
     /// Keeps a file without a name until its last open and delegation end, unless `max` files are kept
     /// already.
-    pub fn keep(&self, file: FileId, keeper: Keeper, max: usize) -> Keeping {
+    pub fn keep(&self, file: FileId, keeper: RetainedFile, max: usize) -> Keeping {
         let mut keeper = Some(keeper);
         self.files.with(file, |state, _| {
             if !state.has_holders() {

@@ -16,7 +16,7 @@ use crate::{LockOwner, Range};
 
 /// A locked range.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Held {
+pub(crate) struct HeldRange {
     pub(crate) owner: LockOwner,
     pub(crate) range: Range,
     pub(crate) exclusive: bool,
@@ -68,11 +68,11 @@ impl RangeTable {
     }
 
     /// The ranges from `from` on, each with its place.
-    pub(crate) fn list(&self, from: RangeCursor) -> impl Iterator<Item = (RangeCursor, Held)> {
+    pub(crate) fn list(&self, from: RangeCursor) -> impl Iterator<Item = (RangeCursor, HeldRange)> {
         self.owners.from(&from.0).flat_map(move |(id, owned)| {
             let start = if *id == from.0 { from.1 } else { 0 };
             owned.ranges.from(&start).map(|(start, (range, exclusive))| {
-                let held = Held { owner: owned.owner.clone(), range: *range, exclusive: *exclusive };
+                let held = HeldRange { owner: owned.owner.clone(), range: *range, exclusive: *exclusive };
                 ((*id, *start), held)
             })
         })
@@ -85,7 +85,7 @@ impl RangeTable {
         range: &Range,
         exclusive: bool,
         most: usize,
-    ) -> Vec<Held> {
+    ) -> Vec<HeldRange> {
         let except = self.ids.get(owner).copied();
         let mut found = Vec::new();
         let trees = [(&self.exclusive, true), (&self.shared, false)];
@@ -95,7 +95,7 @@ impl RangeTable {
                     return ControlFlow::Break(());
                 }
                 let owner = self.owners.get(&id).map(|owned| owned.owner.clone());
-                found.extend(owner.map(|owner| Held { owner, range, exclusive: kind }));
+                found.extend(owner.map(|owner| HeldRange { owner, range, exclusive: kind }));
                 ControlFlow::Continue(())
             });
         }

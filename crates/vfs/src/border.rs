@@ -4,8 +4,8 @@
 use bytes::Bytes;
 
 use crate::{
-    Access, Attributes, Content, CreateMode, Created, DirEntry, DirPage, Name, NodeKind, RemoveKind, Request,
-    Result, Seen, SetAttributes, Settling, Span, Stability, Tell, XattrMode, XattrName,
+    Access, Attributes, Content, CreateMode, Created, DirEntry, DirPage, Name, NodeKind, ObservedChange,
+    RemoveKind, Request, Result, SetAttributes, Settling, Span, Stability, Tell, XattrMode, XattrName,
 };
 
 /// What callers of methods without an error must heed.
@@ -88,7 +88,7 @@ lowered_as_they_are!(
     Content,
     NodeKind,
     RemoveKind,
-    Seen,
+    ObservedChange,
     Span,
     Stability,
     XattrMode,

@@ -5,8 +5,8 @@ use std::future::Future;
 use bytes::Bytes;
 
 use crate::{
-    Access, Attributes, Capabilities, Error, Handle, Name, ObjectId, Request, Result, Seen, SetAttributes,
-    Settling, StatFs, Tell, Watch, XattrMode, XattrName, defaults,
+    Access, Attributes, Capabilities, Error, Handle, Name, ObjectId, ObservedChange, Request, Result,
+    SetAttributes, Settling, StatFs, Tell, Watch, XattrMode, XattrName, defaults,
 };
 
 /// What [`FileSystem::create`] does when the name exists.
@@ -580,7 +580,7 @@ pub trait FileSystem: Send + Sync + 'static {
     ///
     /// # Errors
     /// When no more can be watched.
-    fn watch(&self, _node: &Self::Node, _least: Seen, _tell: &Tell) -> Result<Option<Watch>> {
+    fn watch(&self, _node: &Self::Node, _least: ObservedChange, _tell: &Tell) -> Result<Option<Watch>> {
         Ok(None)
     }
 

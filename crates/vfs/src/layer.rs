@@ -7,17 +7,17 @@ use bytes::Bytes;
 use crate::methods::methods;
 use crate::{
     Access, Attributes, Capabilities, Committed, Content, CreateMode, Created, DirPage, FileSystem, Handle,
-    Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Request, Result, Seen, SetAttributes, Settling,
-    Span, Stability, StatFs, Tell, Watch, Written, XattrMode, XattrName,
+    Limits, Name, NodeKind, ObjectId, ObservedChange, ReadDone, RemoveKind, Request, Result, SetAttributes,
+    Settling, Span, Stability, StatFs, Tell, Watch, Written, XattrMode, XattrName,
 };
 
 /// The nodes of a layer: those of the file system below.
 type NodeOf<L> = <<L as Layer>::Inner as FileSystem>::Node;
 
 /// What a layer tells in the place of the attributes in results.
-struct Told<'a, L: ?Sized>(&'a L);
+struct RewriteAttributes<'a, L: ?Sized>(&'a L);
 
-impl<L: Layer + ?Sized> Told<'_, L> {
+impl<L: Layer + ?Sized> RewriteAttributes<'_, L> {
     fn same<T>(&self, value: T) -> T {
         value
     }
@@ -27,19 +27,19 @@ impl<L: Layer + ?Sized> Told<'_, L> {
     }
 
     fn attributes(&self, attributes: Attributes) -> Attributes {
-        self.0.told(attributes)
+        self.0.rewrite_attributes(attributes)
     }
 
     fn optional(&self, attributes: Option<Attributes>) -> Option<Attributes> {
-        attributes.map(|attributes| self.0.told(attributes))
+        attributes.map(|attributes| self.0.rewrite_attributes(attributes))
     }
 
     fn pair<N>(&self, (node, attributes): (N, Attributes)) -> (N, Attributes) {
-        (node, self.0.told(attributes))
+        (node, self.0.rewrite_attributes(attributes))
     }
 
     fn created<N>(&self, made: Created<N>) -> Created<N> {
-        Created { attributes: self.0.told(made.attributes), ..made }
+        Created { attributes: self.0.rewrite_attributes(made.attributes), ..made }
     }
 
     fn begun<N>(&self, (made, settling): (Created<N>, Settling)) -> (Created<N>, Settling) {
@@ -48,7 +48,7 @@ impl<L: Layer + ?Sized> Told<'_, L> {
 
     fn page<N>(&self, mut page: DirPage<N>) -> DirPage<N> {
         for (_, attributes) in page.entries.iter_mut().filter_map(|entry| entry.object.as_mut()) {
-            *attributes = self.0.told(*attributes);
+            *attributes = self.0.rewrite_attributes(*attributes);
         }
         page
     }
@@ -85,7 +85,7 @@ macro_rules! layer {
 
             /// The attributes of an object as the layer tells them, in the place of those of the file system
             /// below. Results of methods that the layer writes itself are not changed by it.
-            fn told(&self, attributes: Attributes) -> Attributes {
+            fn rewrite_attributes(&self, attributes: Attributes) -> Attributes {
                 attributes
             }
 
@@ -111,7 +111,8 @@ macro_rules! layer {
                 fn $name(&self, $($argument: $type),*) -> impl Future<Output = Result<$result>> + Send {
                     async move {
                         let call = self.inner().$name($($argument),*);
-                        self.around(stringify!($name), call).await.map(|given| Told(self).$nodes(given))
+                        let given = self.around(stringify!($name), call).await;
+                        given.map(|given| RewriteAttributes(self).$nodes(given))
                     }
                 }
             )*

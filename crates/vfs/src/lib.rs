@@ -52,5 +52,5 @@ pub use request::{Line, OnlyRequest, Request};
 pub use seal::Seal;
 pub use sealed::Sealed;
 pub use settling::Settling;
-pub use watch::{Seen, Tell, Watch};
+pub use watch::{ObservedChange, Tell, Watch};
 pub use xattr::{XATTR_BYTES_MAX, XattrMode, XattrName};

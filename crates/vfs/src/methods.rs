@@ -2,8 +2,8 @@
 
 /// Calls the macro `$callback` with a lifetime, a node type, and all methods. References in arguments have
 /// the lifetime. Asynchronous methods are given without `Result` and `Future`. The word after `=` is the
-/// function of `border::Border` that raises the nodes of the result, and of `layer::Told` that changes its
-/// attributes.
+/// function of `border::Border` that raises the nodes of the result, and of
+/// `layer::RewriteAttributes` that changes its attributes.
 macro_rules! methods {
     ($callback:ident, $life:lifetime, $node:ty) => {
         $callback! {
@@ -13,7 +13,8 @@ macro_rules! methods {
                 fn handle(node: &$life $node) -> Handle = same;
                 fn object_id(node: &$life $node) -> ObjectId = same;
                 fn write_verifier() -> [u8; 8] = same;
-                fn watch(node: &$life $node, least: Seen, tell: &$life Tell) -> Result<Option<Watch>> = same;
+                fn watch(node: &$life $node, least: ObservedChange, tell: &$life Tell)
+                    -> Result<Option<Watch>> = same;
                 fn limits() -> Limits = same;
                 fn capabilities() -> Capabilities = same;
                 fn nameless_max() -> usize = same;

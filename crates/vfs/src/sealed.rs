@@ -49,7 +49,7 @@ impl<F: FileSystem> Layer for Sealed<F> {
         &self.inner
     }
 
-    fn told(&self, attributes: Attributes) -> Attributes {
+    fn rewrite_attributes(&self, attributes: Attributes) -> Attributes {
         let fsid = if attributes.fsid == 0 { self.fsid } else { attributes.fsid };
         Attributes { fsid, ..attributes }
     }
@@ -119,7 +119,7 @@ mod tests {
             &self.0
         }
 
-        fn told(&self, attributes: Attributes) -> Attributes {
+        fn rewrite_attributes(&self, attributes: Attributes) -> Attributes {
             Attributes { fsid: 0, ..attributes }
         }
     }

@@ -8,7 +8,7 @@ use crate::ObjectId;
 
 /// What somebody has done to an object who has not come through the file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Seen {
+pub enum ObservedChange {
     /// He has opened it.
     Used,
     /// He has changed it: its data, its attributes, its names, or its entries.
@@ -17,7 +17,7 @@ pub enum Seen {
 
 /// Is told what was done to an object: after it was done, on a thread of the file system's own, which it must
 /// not keep.
-pub type Tell = Arc<dyn Fn(ObjectId, Seen) + Send + Sync>;
+pub type Tell = Arc<dyn Fn(ObjectId, ObservedChange) + Send + Sync>;
 
 /// Keeps an object watched for as long as it is not dropped.
 pub struct Watch(#[allow(dead_code, reason = "held to be dropped")] Box<dyn Any + Send + Sync>);

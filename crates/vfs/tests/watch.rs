@@ -20,8 +20,8 @@ use bytes::Bytes;
 use pollster::block_on;
 use vfs::local::{Durability, HandleMode, Local, LocalOptions, Node};
 use vfs::{
-    CreateMode, Error, FileSystem, Identity, Name, ObjectId, RemoveKind, Request, Seen, SetAttributes,
-    Stability, Tell, Watch,
+    CreateMode, Error, FileSystem, Identity, Name, ObjectId, ObservedChange, RemoveKind, Request,
+    SetAttributes, Stability, Tell, Watch,
 };
 
 /// Longer than anything takes here.
@@ -31,7 +31,7 @@ struct Lab {
     directory: tempfile::TempDir,
     local: Local,
     tell: Tell,
-    told: Receiver<(ObjectId, Seen)>,
+    told: Receiver<(ObjectId, ObservedChange)>,
 }
 
 impl Lab {
@@ -67,7 +67,7 @@ impl Lab {
         block_on(self.local.lookup(Request::new(&me()), &self.local.root(), name)).expect("exists").0
     }
 
-    fn watch(&self, name: &str, least: Seen) -> Watch {
+    fn watch(&self, name: &str, least: ObservedChange) -> Watch {
         self.local.watch(&self.node(name), least, &self.tell).expect("is watched").expect("the kernel tells")
     }
 
@@ -82,14 +82,14 @@ impl Lab {
         assert!(done.success(), "{command}");
     }
 
-    fn next(&self) -> (ObjectId, Seen) {
+    fn next(&self) -> (ObjectId, ObservedChange) {
         self.told.recv_timeout(LONG).expect("told")
     }
 
     /// Everything that is told until the sentinel is touched.
-    fn until_sentinel(&self) -> Vec<(ObjectId, Seen)> {
+    fn until_sentinel(&self) -> Vec<(ObjectId, ObservedChange)> {
         let sentinel = self.local.object_id(&self.node("sentinel"));
-        let watch = self.watch("sentinel", Seen::Changed);
+        let watch = self.watch("sentinel", ObservedChange::Changed);
         // One event, where writing would be two.
         self.shell("chmod 600 sentinel");
         let mut told = Vec::new();
@@ -128,15 +128,15 @@ fn every_change_of_a_file_by_another_process_is_told() {
     for handles in both() {
         let Some(lab) = Lab::new(handles, 16) else { return };
         let file = lab.local.object_id(&lab.node("f"));
-        let _watch = lab.watch("f", Seen::Changed);
+        let _watch = lab.watch("f", ObservedChange::Changed);
         let changes =
             ["echo more >> f", ": > f", "chmod 600 f", "touch f", "ln f g", "mv g h", "mv f f2", "rm f2"];
         for change in changes {
             lab.shell(change);
-            assert_eq!(lab.next(), (file, Seen::Changed), "{change}");
+            assert_eq!(lab.next(), (file, ObservedChange::Changed), "{change}");
             // One change may be told more than once.
             let more = lab.until_sentinel();
-            assert!(more.iter().all(|told| *told == (file, Seen::Changed)), "{change}");
+            assert!(more.iter().all(|told| *told == (file, ObservedChange::Changed)), "{change}");
         }
     }
 }
@@ -145,12 +145,12 @@ fn every_change_of_a_file_by_another_process_is_told() {
 fn reading_is_told_to_who_wants_to_know_and_to_nobody_else() {
     let Some(lab) = Lab::new(HandleMode::Auto, 16) else { return };
     let file = lab.local.object_id(&lab.node("f"));
-    let changes = lab.watch("f", Seen::Changed);
+    let changes = lab.watch("f", ObservedChange::Changed);
     lab.shell("cat f; ls -l; stat f");
     assert_eq!(lab.until_sentinel(), []);
-    let uses = lab.watch("f", Seen::Used);
+    let uses = lab.watch("f", ObservedChange::Used);
     lab.shell("cat f");
-    assert_eq!(lab.next(), (file, Seen::Used));
+    assert_eq!(lab.next(), (file, ObservedChange::Used));
     lab.until_sentinel();
     drop(uses);
     lab.shell("cat f");
@@ -162,12 +162,12 @@ fn reading_is_told_to_who_wants_to_know_and_to_nobody_else() {
 fn every_change_of_a_directory_by_another_process_is_told() {
     let Some(lab) = Lab::new(HandleMode::Auto, 16) else { return };
     let directory = lab.local.object_id(&lab.node("d"));
-    let _watch = lab.watch("d", Seen::Changed);
+    let _watch = lab.watch("d", ObservedChange::Changed);
     for change in
         ["touch d/a", "mkdir d/b", "mv d/a d/c", "mv d/c .", "mv c d/c", "rm d/c", "rmdir d/b", "chmod 700 d"]
     {
         lab.shell(change);
-        assert_eq!(lab.next(), (directory, Seen::Changed), "{change}");
+        assert_eq!(lab.next(), (directory, ObservedChange::Changed), "{change}");
         lab.until_sentinel();
     }
     lab.shell("touch d/e");
@@ -181,7 +181,7 @@ fn own_changes_are_not_reported_to_watches() {
     for handles in both() {
         let Some(lab) = Lab::new(handles, 16) else { return };
         let (fs, file, directory) = (&lab.local, lab.node("f"), lab.node("d"));
-        let _watches = [lab.watch("f", Seen::Used), lab.watch("d", Seen::Changed)];
+        let _watches = [lab.watch("f", ObservedChange::Used), lab.watch("d", ObservedChange::Changed)];
         block_on(async {
             let name = Name::new(b"n").unwrap();
             let (who, mode) = (me(), CreateMode::Guarded(SetAttributes::default()));
@@ -207,10 +207,10 @@ fn marks_are_removed_when_unused_and_stay_while_in_use() {
         lab.shell("touch a b");
         let inode = |name: &&str| lab.local.object_id(&lab.node(name)).fileid;
         let inodes: Vec<u64> = names.iter().map(inode).collect();
-        let held = lab.watch("f", Seen::Changed);
-        let watches: Vec<Watch> = names.iter().map(|name| lab.watch(name, Seen::Changed)).collect();
+        let held = lab.watch("f", ObservedChange::Changed);
+        let watches: Vec<Watch> = names.iter().map(|name| lab.watch(name, ObservedChange::Changed)).collect();
         assert_eq!(marks_on(&inodes), 4);
-        let refused = lab.local.watch(&lab.node("sentinel"), Seen::Changed, &lab.tell);
+        let refused = lab.local.watch(&lab.node("sentinel"), ObservedChange::Changed, &lab.tell);
         assert!(matches!(refused, Err(Error::NoSpace)), "the bound");
         drop(watches);
         let begun = Instant::now();
@@ -233,5 +233,5 @@ fn marks_are_removed_when_unused_and_stay_while_in_use() {
 #[test]
 fn file_without_a_watch_reports_nothing() {
     let Some(lab) = Lab::new(HandleMode::Auto, 0) else { panic!("nothing was asked for") };
-    assert!(lab.local.watch(&lab.node("f"), Seen::Used, &lab.tell).unwrap().is_none());
+    assert!(lab.local.watch(&lab.node("f"), ObservedChange::Used, &lab.tell).unwrap().is_none());
 }

@@ -81,7 +81,7 @@ pub(crate) struct Job {
     pub(crate) clients: u32,
     /// Which of them are the agent's.
     pub(crate) numbers: Vec<u32>,
-    /// See [`crate::workload::Place`].
+    /// See [`crate::workload::WorkDirectory`].
     pub(crate) directory: String,
     pub(crate) seed: u64,
     /// The server's address.

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use crate::explain::{self, Profile};
 use crate::results::{Asked, Cell, Comparison, Environment, Results, Run, SCHEMA};
 use crate::statistics::{
-    Decision, Interval, LogRatio, Member, Outcome, PLANNED_DIFFERENCE, PLANNED_POWER, SIGNIFICANCE, Seen,
-    decide, paired_ratio, pairs_needed, welch_ratio,
+    Decision, Interval, LogRatio, LookResult, Member, Outcome, PLANNED_DIFFERENCE, PLANNED_POWER,
+    SIGNIFICANCE, decide, paired_ratio, pairs_needed, welch_ratio,
 };
 
 mod by_requests;
@@ -90,11 +90,11 @@ fn pairs(baseline: &Cell, candidate: &Cell) -> Vec<(f64, f64)> {
 
 /// What each look saw that was made: with all of its blocks. Cells without planned looks had one, at their
 /// end.
-fn seen(baseline: &Cell, candidate: &Cell) -> Vec<Seen> {
+fn seen(baseline: &Cell, candidate: &Cell) -> Vec<LookResult> {
     let looks = &candidate.looks;
     let pairs = numbered_pairs(baseline, candidate);
     if looks.is_empty() || pairs.is_empty() {
-        return log_ratio(baseline, candidate).map(Seen::once).into_iter().collect();
+        return log_ratio(baseline, candidate).map(LookResult::once).into_iter().collect();
     }
     let complete = baseline.blocks().min(candidate.blocks());
     looks
@@ -103,7 +103,7 @@ fn seen(baseline: &Cell, candidate: &Cell) -> Vec<Seen> {
         .filter_map(|look| {
             let first = pairs.iter().filter(|(block, _)| *block < look.blocks);
             let ratio = paired_ratio(&first.map(|(_, pair)| *pair).collect::<Vec<_>>())?;
-            Some(Seen { ratio, share: look.share })
+            Some(LookResult { ratio, share: look.share })
         })
         .collect()
 }

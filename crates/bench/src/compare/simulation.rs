@@ -13,8 +13,8 @@ use crate::results::{Cell, Comparison, Run};
 use crate::samples;
 use crate::seeded::Seeded;
 use crate::statistics::{
-    Better, Decision, Look, Member, Outcome, PLANNED_DIFFERENCE, PLANNED_POWER, SAME_MARGIN, SIGNIFICANCE,
-    Seen, decide, detection, paired_ratio, pairs_needed, sequence,
+    Better, Decision, Look, LookResult, Member, Outcome, PLANNED_DIFFERENCE, PLANNED_POWER, SAME_MARGIN,
+    SIGNIFICANCE, decide, detection, paired_ratio, pairs_needed, sequence,
 };
 
 /// Coefficients of variation of a run from a quiet machine to a shared one.
@@ -207,7 +207,7 @@ fn looked_at_until(
             .map(|(pairs, made)| {
                 let seen = looks[..*made].iter().filter_map(|look| {
                     let ratio = paired_ratio(&pairs[..look.blocks as usize])?;
-                    Some(Seen { ratio, share: look.share })
+                    Some(LookResult { ratio, share: look.share })
                 });
                 Member { seen: seen.collect(), better: Better::Higher }
             })

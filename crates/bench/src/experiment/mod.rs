@@ -24,7 +24,7 @@ pub(crate) use error::nearest;
 pub use parse::{CLIENTS_MAX, parse};
 pub use plan::{Plan, Runs, SECONDS_MAX};
 pub use space::Space;
-pub use workload::{Way, Workload};
+pub use workload::{TreeMethod, Workload};
 
 use crate::results::{Asked, Figure, Mark, Metric};
 

@@ -50,7 +50,7 @@ struct Raw {
 /// # Errors
 /// [`Error::Invalid`] when it is no TOML, a word is unknown, a field is missing, or a value is out of bounds.
 pub fn parse(source: &str, file: &str) -> Result<Experiment, Error> {
-    let place = Place { source, file };
+    let place = SourcePosition { source, file };
     let document: Document = toml::from_str(source).map_err(|error| place.syntax(&error))?;
     if !is_name(document.name.get_ref()) {
         let message = "a name is lower-case words joined by `-`, at most 64 letters".to_owned();
@@ -188,12 +188,12 @@ pub(super) fn within(field: &str, value: u64, low: u64, high: u64) -> Result<(),
 }
 
 /// Where a message points.
-struct Place<'a> {
+struct SourcePosition<'a> {
     source: &'a str,
     file: &'a str,
 }
 
-impl Place<'_> {
+impl SourcePosition<'_> {
     fn syntax(&self, error: &toml::de::Error) -> Error {
         let message = as_serde_words_it(error.message());
         Error::Invalid {

@@ -123,7 +123,7 @@ pub enum Workload {
         #[serde(deserialize_with = "byte_size")]
         file_bytes: u64,
         /// Whether one call does one thing, or one call all.
-        way: Way,
+        way: TreeMethod,
     },
     /// Put together from single operations.
     Composed(Composed),
@@ -132,7 +132,7 @@ pub enum Workload {
 /// How a tree is worked on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Way {
+pub enum TreeMethod {
     /// One after the other, each with calls of its own, as tar, find and rm do it.
     Calls,
     /// With the client's operations on whole trees, which send many in a request and many requests at a time.
@@ -159,7 +159,7 @@ impl Workload {
     /// Whether it is carried out by operations on whole trees, which only some clients have.
     #[must_use]
     pub fn is_batch(&self) -> bool {
-        matches!(self, Self::SourceTree { way: Way::Batch, .. })
+        matches!(self, Self::SourceTree { way: TreeMethod::Batch, .. })
     }
 
     /// Threads of each client.

@@ -51,7 +51,7 @@ pub(super) fn measure(options: &Options, stop: &Stop) -> Result<Vec<Measurement>
 }
 
 /// A scenario with its network, which serves all workloads.
-struct Place {
+struct Testbed {
     scenario: Scenario,
     network: Arc<Network>,
     link: MeasuredLink,
@@ -68,9 +68,9 @@ fn measure_group(
     let open = |scenario: &Scenario| {
         let network = Arc::new(Network::start(options.network(*scenario)).map_err(Error::Network)?);
         let link = calibrate(&network, options, stop)?;
-        Ok::<_, Error>(Place { scenario: *scenario, network, link })
+        Ok::<_, Error>(Testbed { scenario: *scenario, network, link })
     };
-    let places: Vec<Place> = scenarios.iter().map(open).collect::<Result<_, _>>()?;
+    let places: Vec<Testbed> = scenarios.iter().map(open).collect::<Result<_, _>>()?;
     let mut measurements = Vec::new();
     for workload in &options.workloads {
         let start = |place| Series::start(place, *workload, options, stop);
@@ -91,7 +91,7 @@ fn measure_group(
 
 /// The runs of a workload in a scenario.
 struct Series<'a> {
-    place: &'a Place,
+    place: &'a Testbed,
     workload: Workload,
     connections: u32,
     server: Option<Server>,
@@ -99,7 +99,7 @@ struct Series<'a> {
 }
 
 impl<'a> Series<'a> {
-    fn start(place: &'a Place, workload: Workload, options: &Options, stop: &Stop) -> Result<Self, Error> {
+    fn start(place: &'a Testbed, workload: Workload, options: &Options, stop: &Stop) -> Result<Self, Error> {
         let server = match workload {
             Workload::Tcp => None,
             Workload::Nfs => Some(Server::start(&place.network, &options.serve_command, options.seed, stop)?),

@@ -12,7 +12,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::Error;
 use crate::runner::{self, OwnServer, Stop};
-use crate::workload::{Access, Address, Habits, Mount, Place, files};
+use crate::workload::{Access, Address, Habits, Mount, WorkDirectory, files};
 
 const VERSION: &str = "4.1";
 
@@ -38,13 +38,13 @@ pub(super) struct Server {
     runtime: Runtime,
     server: OwnServer,
     url: String,
-    place: Place,
+    place: WorkDirectory,
 }
 
 impl Server {
     /// Starts it in the network's server, and writes its file from there.
     pub(super) fn start(network: &Network, command: &Path, seed: u64, stop: &Stop) -> Result<Self, Error> {
-        let place = Place { directory: String::new(), clients: network.clients().len() as u32, seed };
+        let place = WorkDirectory { directory: String::new(), clients: network.clients().len() as u32, seed };
         let started = network.server().inside(|| {
             // Threads of its own keep reading what the server says.
             let runtime =
@@ -71,7 +71,7 @@ impl Server {
     }
 }
 
-async fn make_file(url: &str, place: &Place) -> Result<(), runner::Error> {
+async fn make_file(url: &str, place: &WorkDirectory) -> Result<(), runner::Error> {
     let failed =
         |cause: String| runner::Error::Server { server: url.to_owned(), version: VERSION.to_owned(), cause };
     let address = Address::parse(url).map_err(failed)?;
@@ -159,7 +159,7 @@ fn ended(thread: JoinHandle<Result<(), Error>>) -> Result<(), Error> {
 }
 
 struct Reader {
-    place: Place,
+    place: WorkDirectory,
     address: Address,
     received: Arc<AtomicU64>,
     stopped: Arc<AtomicBool>,

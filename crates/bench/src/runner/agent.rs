@@ -14,7 +14,7 @@ use super::target::witness;
 use crate::agents::{self, Failure, Job, Line, Portion, Secret, Worker};
 use crate::experiment;
 use crate::run_part::{Curves, PartUsage};
-use crate::workload::{self, Address, ClientKind, Place};
+use crate::workload::{self, Address, ClientKind, WorkDirectory};
 
 /// Of the marks of all curves together; with more of them each keeps fewer.
 const MARKS_MAX: usize = 1 << 18;
@@ -68,7 +68,7 @@ async fn carry_out(job: &Job, line: &mut Line<'_>) -> Result<Option<Vec<Portion>
             .await
             .map_err(|error| Failure::of(&error))?,
     );
-    let place = Place { directory: job.directory.clone(), clients: job.clients, seed: job.seed };
+    let place = WorkDirectory { directory: job.directory.clone(), clients: job.clients, seed: job.seed };
     let parts = workload::parts(&setup.workload);
     let crew = Crew {
         workload: &setup.workload,

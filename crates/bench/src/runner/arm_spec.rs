@@ -64,12 +64,12 @@ impl FromStr for ArmSpec {
             .ok_or_else(|| format!("`{text}` has no name; write NAME=nfs://host/path"))?;
         check_name(name)?;
         let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let mut asked = Asked::default();
+        let mut asked = ArmOptions::default();
         for option in query.split('&').filter(|option| !option.is_empty()) {
             asked.take(option)?;
         }
         let target = asked.target(place)?;
-        let Asked { version, delegations, client, mount_options, planted, .. } = asked;
+        let ArmOptions { version, delegations, client, mount_options, planted, .. } = asked;
         if matches!(target, Target::Directory(_)) && (version.is_some() || client.is_some()) {
             return Err(format!("arm `{name}`: a directory of this machine has no version and no client"));
         }
@@ -80,7 +80,7 @@ impl FromStr for ArmSpec {
 
 /// The options of an arm.
 #[derive(Debug, Default)]
-struct Asked {
+struct ArmOptions {
     version: Option<String>,
     delegations: Option<bool>,
     client: Option<ClientKind>,
@@ -92,7 +92,7 @@ struct Asked {
     rest: Vec<String>,
 }
 
-impl Asked {
+impl ArmOptions {
     fn take(&mut self, option: &str) -> Result<(), String> {
         let (key, value) = option.split_once('=').unwrap_or((option, ""));
         let words = || value.split(',').filter(|word| !word.is_empty()).map(str::to_owned).collect();

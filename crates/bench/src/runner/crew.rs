@@ -18,7 +18,7 @@ use super::measure::Number;
 use crate::experiment::{Setup, Workload};
 use crate::run_part::{Conductor, Curves, PartUsage};
 use crate::workload::{
-    self, Address, Counters, Curve, Gate, Habits, Meters, Mount, Part, Place, Station, threads,
+    self, Address, Counters, Curve, Gate, Habits, Meters, Mount, Part, Station, WorkDirectory, threads,
 };
 
 /// Time for saying good-bye.
@@ -28,7 +28,7 @@ pub(crate) const SHUT_DOWN_WITHIN: Duration = Duration::from_secs(10);
 pub(crate) struct Crew<'a> {
     pub(crate) workload: &'a Workload,
     pub(crate) parts: &'a [Part],
-    pub(crate) place: &'a Place,
+    pub(crate) place: &'a WorkDirectory,
     pub(crate) witness: &'a Arc<Mount>,
     pub(crate) stagger: Duration,
     pub(crate) number: Number,

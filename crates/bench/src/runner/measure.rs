@@ -20,7 +20,7 @@ use crate::experiment::{Setup, Size};
 use crate::results::{Form, Run, named};
 use crate::run_part::{Curves, PartUsage};
 use crate::text::percent;
-use crate::workload::{self, Address, Counters, Curve, Meters, Part, Place};
+use crate::workload::{self, Address, Counters, Curve, Meters, Part, WorkDirectory};
 
 /// How much longer than its own limit a run may take before it is given up: getting ready, the operation
 /// under way.
@@ -93,7 +93,7 @@ impl Trial<'_> {
         &self.clients[arm.client]
     }
 
-    fn place(&self, arm: &Arm) -> &Place {
+    fn place(&self, arm: &Arm) -> &WorkDirectory {
         &self.placed.places[arm.server]
     }
 

@@ -4,7 +4,7 @@ use super::Options;
 use super::check::points;
 use super::target::Server;
 use crate::experiment::{Experiment, Point};
-use crate::workload::{self, Part, Place};
+use crate::workload::{self, Part, WorkDirectory};
 
 /// One combination of the levels of an experiment's factors, at one delay.
 #[derive(Debug, Clone)]
@@ -14,7 +14,7 @@ pub(crate) struct Placed<'a> {
     pub(crate) point: Point,
     pub(crate) parts: Vec<Part>,
     /// Its place on each server, the same at all delays.
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Vec<WorkDirectory>,
     /// Which of the points of its experiment it is.
     pub(crate) nth: usize,
     /// The number of the point among all of the benchmark.
@@ -27,12 +27,12 @@ pub(crate) fn placed<'a>(options: &'a Options, servers: &[Server]) -> Vec<Vec<Pl
     for (experiment, number) in options.plan.experiments.iter().zip(0_u64..) {
         for (mut point, nth) in points(experiment, options).into_iter().zip(0_usize..) {
             point.setup.clients = options.clients.unwrap_or(point.setup.clients);
-            let on = |server: &Server| Place {
+            let on = |server: &Server| WorkDirectory {
                 directory: format!("{}/{number}-{nth}-{}", server.directory, experiment.name),
                 clients: point.setup.clients,
                 seed: options.seed,
             };
-            let places: Vec<Place> = servers.iter().map(on).collect();
+            let places: Vec<WorkDirectory> = servers.iter().map(on).collect();
             let at = |rtt_ms: &f64| {
                 let setup = point.setup.clone().at_delay(*rtt_ms);
                 let parts = workload::parts(&setup.workload);

@@ -71,14 +71,14 @@ impl Outcome {
 
 /// What one look saw of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Seen {
+pub struct LookResult {
     /// The ratio of the runs that were there.
     pub ratio: LogRatio,
     /// The share of the error that the look may use: that of its [`Look`](super::Look).
     pub share: f64,
 }
 
-impl Seen {
+impl LookResult {
     /// What the only look saw.
     #[must_use]
     pub fn once(ratio: LogRatio) -> Self {
@@ -90,7 +90,7 @@ impl Seen {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Member {
     /// What was seen, look by look. Nothing where there is no ratio, or no look was made yet.
-    pub seen: Vec<Seen>,
+    pub seen: Vec<LookResult>,
     /// Which direction is good.
     pub better: Better,
 }
@@ -162,14 +162,14 @@ impl Member {
 
     /// The look that shows most clearly that there is a difference.
     fn deciding(&self) -> Option<LogRatio> {
-        let p = |seen: &&Seen| seen.ratio.p_different() / seen.share;
+        let p = |seen: &&LookResult| seen.ratio.p_different() / seen.share;
         self.seen.iter().min_by(|left, right| p(left).total_cmp(&p(right))).map(|seen| seen.ratio)
     }
 
     /// What all looks leave open with this level of error together; what the last one leaves, where that is
     /// nothing.
     fn interval(&self, level: f64) -> Option<Interval> {
-        let of_look = |seen: &Seen| seen.ratio.interval_at((1.0 - level * seen.share).max(0.0));
+        let of_look = |seen: &LookResult| seen.ratio.interval_at((1.0 - level * seen.share).max(0.0));
         let intervals: Vec<Interval> = self.seen.iter().filter_map(of_look).collect();
         let common = intervals.iter().copied().reduce(|left, right| Interval {
             low: left.low.max(right.low),
@@ -185,7 +185,7 @@ mod tests {
     use crate::statistics::paired_ratio;
 
     fn member(ratio: Option<LogRatio>, better: Better) -> Member {
-        Member { seen: ratio.map(Seen::once).into_iter().collect(), better }
+        Member { seen: ratio.map(LookResult::once).into_iter().collect(), better }
     }
 
     fn decided(pairs: &[(f64, f64)], better: Better) -> Decision {
@@ -271,7 +271,7 @@ mod tests {
         let double = paired_ratio(&[(10.0, 20.0), (10.0, 20.5), (10.0, 19.5)]).unwrap();
         let noise = paired_ratio(&[(10.0, 20.0), (20.0, 9.0), (10.0, 12.0)]).unwrap();
         let looks = |seen: &[(LogRatio, f64)]| Member {
-            seen: seen.iter().map(|(ratio, share)| Seen { ratio: *ratio, share: *share }).collect(),
+            seen: seen.iter().map(|(ratio, share)| LookResult { ratio: *ratio, share: *share }).collect(),
             better: Better::Lower,
         };
         let family = [looks(&[(double, 0.5), (noise, 0.5)]), looks(&[(noise, 0.5), (double, 0.5)])];

@@ -17,7 +17,7 @@ mod sample;
 mod signed_rank;
 mod trend;
 
-pub use decision::{Better, Decision, Member, Outcome, SAME_MARGIN, SIGNIFICANCE, Seen, decide};
+pub use decision::{Better, Decision, LookResult, Member, Outcome, SAME_MARGIN, SIGNIFICANCE, decide};
 pub use fairness::{jain_index, max_min_ratio};
 pub use family::{Corrected, holm};
 pub use looks::{Look, detection, sequence, single};

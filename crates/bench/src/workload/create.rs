@@ -5,12 +5,12 @@ use std::sync::Arc;
 use tokio::task::coop::consume_budget;
 
 use super::passes::Passes;
-use super::{Access, Curve, Error, Mount, Pattern, Place, Station, files, time};
+use super::{Access, Curve, Error, Mount, Pattern, Station, WorkDirectory, files, time};
 
 /// A new directory for each thread of each client.
 pub(super) async fn prepare_run(
     mount: &Arc<Mount>,
-    place: &Place,
+    place: &WorkDirectory,
     run: u64,
     threads: u32,
 ) -> Result<(), Error> {
@@ -21,7 +21,7 @@ pub(super) async fn prepare_run(
 }
 
 /// Removes the directories and what was created in them.
-pub(super) async fn remove_run(mount: &Arc<Mount>, place: &Place, run: u64) -> Result<(), Error> {
+pub(super) async fn remove_run(mount: &Arc<Mount>, place: &WorkDirectory, run: u64) -> Result<(), Error> {
     mount.remove_all(&top(place, run), None).await
 }
 
@@ -57,15 +57,15 @@ pub(super) async fn run(
     Ok(curve)
 }
 
-fn top(place: &Place, run: u64) -> String {
+fn top(place: &WorkDirectory, run: u64) -> String {
     format!("{}/run-{run}", place.directory)
 }
 
-fn of_client(place: &Place, run: u64, client: u32) -> String {
+fn of_client(place: &WorkDirectory, run: u64, client: u32) -> String {
     format!("{}/{client}", top(place, run))
 }
 
-fn of_thread(place: &Place, run: u64, client: u32, thread: u32) -> String {
+fn of_thread(place: &WorkDirectory, run: u64, client: u32, thread: u32) -> String {
     format!("{}/{thread}", of_client(place, run, client))
 }
 
@@ -81,7 +81,7 @@ mod tests {
         let habits = Habits { delegations: false, readahead: true, data_cache: true };
         let address = Address::Directory(disk.path().to_owned());
         let mount = Arc::new(Mount::connect(&address, "local", habits).await.unwrap());
-        let place = Place { directory: "/bench".to_owned(), clients: 2, seed: 1 };
+        let place = WorkDirectory { directory: "/bench".to_owned(), clients: 2, seed: 1 };
         mount.make_directory(&place.directory).await.unwrap();
         for (run, file_bytes, left) in [(1, 0, 1), (2, 4096, 1), (3, 0, 2)] {
             let workload = Workload::Create { threads: 2, file_bytes, files: Some(4), seconds: None };

@@ -1,6 +1,6 @@
 //! Whether a server delegates the files of a workload that is about delegations.
 
-use super::{Access, Error, Mount, Place, files};
+use super::{Access, Error, Mount, WorkDirectory, files};
 use crate::experiment::Workload;
 
 /// Whether a workload opens files again, so that delegations decide what it sends.
@@ -9,7 +9,7 @@ pub(crate) fn depends_on_delegations(workload: &Workload) -> bool {
 }
 
 /// Opens a small file of the first client twice, and returns whether the second open sent nothing.
-pub(crate) async fn is_delegated(mount: &Mount, place: &Place) -> Result<bool, Error> {
+pub(crate) async fn is_delegated(mount: &Mount, place: &WorkDirectory) -> Result<bool, Error> {
     let path = files::small(place, 0, 0);
     open_and_close(mount, &path).await?;
     let before = opens(mount);

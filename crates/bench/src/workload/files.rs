@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
-use super::{Access, Error, File, Mount, Pattern, Place};
+use super::{Access, Error, File, Mount, Pattern, WorkDirectory};
 use crate::seeded::Seeded;
 
 /// Files and directories that are made at the same time: enough that a server can share its syncs among them.
@@ -18,32 +18,32 @@ const PIECE_BYTES: u64 = 1 << 20;
 const PIECES_IN_FLIGHT: usize = 8;
 
 /// The large file that all clients read.
-pub(crate) fn shared(place: &Place) -> String {
+pub(crate) fn shared(place: &WorkDirectory) -> String {
     format!("{}/shared", place.directory)
 }
 
 /// The large file that `client` writes.
-pub(crate) fn large(place: &Place, client: u32) -> String {
+pub(crate) fn large(place: &WorkDirectory, client: u32) -> String {
     format!("{}/large-{client}", place.directory)
 }
 
 /// The directory of the small files of `client`.
-pub(crate) fn small_directory(place: &Place, client: u32) -> String {
+pub(crate) fn small_directory(place: &WorkDirectory, client: u32) -> String {
     format!("{}/client-{client}", place.directory)
 }
 
 /// A small file of `client`.
-pub(crate) fn small(place: &Place, client: u32, file: u64) -> String {
+pub(crate) fn small(place: &WorkDirectory, client: u32, file: u64) -> String {
     format!("{}/file-{file}", small_directory(place, client))
 }
 
 /// What stands in a small file.
-pub(crate) fn small_pattern(place: &Place, client: u32, file: u64) -> Pattern {
+pub(crate) fn small_pattern(place: &WorkDirectory, client: u32, file: u64) -> Pattern {
     Pattern::new(place.seed, (u64::from(client) + 1) << 32 | file, 0)
 }
 
 /// What stands in the large file of a client before it is overwritten, or in the shared one (client 0).
-pub(crate) fn large_pattern(place: &Place, client: u32, generation: u64) -> Pattern {
+pub(crate) fn large_pattern(place: &WorkDirectory, client: u32, generation: u64) -> Pattern {
     Pattern::new(place.seed, u64::from(client), generation)
 }
 
@@ -97,7 +97,11 @@ pub(crate) async fn make_file(
 }
 
 /// Makes one large file for each client.
-pub(crate) async fn make_large_each(mount: &Arc<Mount>, place: &Place, file_bytes: u64) -> Result<(), Error> {
+pub(crate) async fn make_large_each(
+    mount: &Arc<Mount>,
+    place: &WorkDirectory,
+    file_bytes: u64,
+) -> Result<(), Error> {
     for client in 0..place.clients {
         make_large(mount, &large(place, client), place.seed, client, file_bytes).await?;
     }
@@ -107,7 +111,7 @@ pub(crate) async fn make_large_each(mount: &Arc<Mount>, place: &Place, file_byte
 /// Makes `files` small files for each client, in a directory for each.
 pub(crate) async fn make_small(
     mount: &Arc<Mount>,
-    place: &Place,
+    place: &WorkDirectory,
     files: u64,
     file_bytes: u64,
 ) -> Result<(), Error> {

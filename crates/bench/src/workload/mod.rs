@@ -42,12 +42,12 @@ use passes::Passes;
 pub(crate) use pattern::Pattern;
 
 use crate::experiment::Workload;
-use crate::experiment::composed::{Phase, Who};
+use crate::experiment::composed::{Participants, Phase};
 use crate::seeded::{Seeded, mix};
 
 /// The directory of one experiment and what stands in it.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct WorkDirectory {
     /// Its path, made by the runner and used by this experiment only.
     pub(crate) directory: String,
     /// Clients that will work in it.
@@ -59,7 +59,7 @@ pub(crate) struct Place {
 /// One client's part in one run.
 pub(crate) struct Station {
     /// Where the files are.
-    pub(crate) place: Place,
+    pub(crate) place: WorkDirectory,
     /// The client, connected.
     pub(crate) mount: Arc<Mount>,
     /// A client that takes no part in the run and reads back what was written.
@@ -128,7 +128,11 @@ impl Station {
 }
 
 /// Makes the files that all runs of an experiment share. What only one run needs is made by [`prepare_run`].
-pub(crate) async fn prepare(workload: &Workload, mount: &Arc<Mount>, place: &Place) -> Result<(), Error> {
+pub(crate) async fn prepare(
+    workload: &Workload,
+    mount: &Arc<Mount>,
+    place: &WorkDirectory,
+) -> Result<(), Error> {
     match workload {
         Workload::SequentialRead { file_bytes, .. } | Workload::RandomRead { file_bytes, .. } => {
             files::make_large(mount, &files::shared(place), place.seed, 0, *file_bytes).await
@@ -153,7 +157,7 @@ pub(crate) struct Part {
     /// Threads of each client that takes part.
     pub(crate) threads: u32,
     /// Which clients these are.
-    pub(crate) clients: Who,
+    pub(crate) clients: Participants,
     /// Whether it is a result.
     pub(crate) measured: bool,
     /// Its unit, where that is not the experiment's.
@@ -173,7 +177,7 @@ pub(crate) fn parts(workload: &Workload) -> Vec<Part> {
         let part = |name: &&str| Part {
             name: Some((*name).to_owned()),
             threads: 1,
-            clients: Who::All,
+            clients: Participants::All,
             measured: true,
             unit: None,
         };
@@ -181,7 +185,7 @@ pub(crate) fn parts(workload: &Workload) -> Vec<Part> {
     }
     let Workload::Composed(composed) = workload else {
         let threads = workload.threads();
-        return vec![Part { name: None, threads, clients: Who::All, measured: true, unit: None }];
+        return vec![Part { name: None, threads, clients: Participants::All, measured: true, unit: None }];
     };
     let several = composed.measured().count() > 1;
     let part = |phase: &Phase| Part {
@@ -198,7 +202,7 @@ pub(crate) fn parts(workload: &Workload) -> Vec<Part> {
 pub(crate) async fn prepare_run(
     workload: &Workload,
     mount: &Arc<Mount>,
-    place: &Place,
+    place: &WorkDirectory,
     run: u64,
 ) -> Result<(), Error> {
     match workload {
@@ -213,7 +217,7 @@ pub(crate) async fn prepare_run(
 pub(crate) async fn remove_run(
     workload: &Workload,
     mount: &Arc<Mount>,
-    place: &Place,
+    place: &WorkDirectory,
     run: u64,
 ) -> Result<(), Error> {
     match workload {

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use tokio::task::coop::consume_budget;
 
 use super::composed::draw;
-use super::{Access, Curve, Error, Mount, Pattern, Place, Station, files, time};
-use crate::experiment::Way;
+use super::{Access, Curve, Error, Mount, Pattern, Station, WorkDirectory, files, time};
+use crate::experiment::TreeMethod;
 use crate::experiment::composed::FileSize;
 use crate::seeded::Seeded;
 
@@ -89,36 +89,36 @@ fn header(mode: u32, size: u64) -> tar::Header {
     header
 }
 
-fn above(place: &Place, run: u64, client: u32) -> String {
+fn above(place: &WorkDirectory, run: u64, client: u32) -> String {
     format!("{}/run-{run}-{client}", place.directory)
 }
 
 /// A directory for each client.
-pub(super) async fn prepare_run(mount: &Arc<Mount>, place: &Place, run: u64) -> Result<(), Error> {
+pub(super) async fn prepare_run(mount: &Arc<Mount>, place: &WorkDirectory, run: u64) -> Result<(), Error> {
     files::make_directories(mount, (0..place.clients).map(|client| above(place, run, client))).await
 }
 
 /// Runs all three parts of one client.
-pub(super) async fn run(station: &Station, tree: &Tree, way: Way) -> Result<Vec<Vec<Curve>>, Error> {
-    let archive = if way == Way::Batch { tree.archive()? } else { Vec::new() };
+pub(super) async fn run(station: &Station, tree: &Tree, way: TreeMethod) -> Result<Vec<Vec<Curve>>, Error> {
+    let archive = if way == TreeMethod::Batch { tree.archive()? } else { Vec::new() };
     station.mount.visit(&above(&station.place, station.run, station.client)).await?;
     let mut parts = Vec::new();
     for part in 0..PARTS.len() {
         let (start, _) = station.begin_part(part, None).await;
         let mut curve = station.curve(start);
         match (part, way) {
-            (0, Way::Calls) => extract(station, tree, &mut curve).await?,
-            (0, Way::Batch) => {
+            (0, TreeMethod::Calls) => extract(station, tree, &mut curve).await?,
+            (0, TreeMethod::Batch) => {
                 let items = station.mount.extract_tar(Cursor::new(archive.clone()), &tree.root).await?;
                 curve.complete_together(time::now(), items);
             }
-            (1, Way::Calls) => find(&station.mount, &tree.root, &mut curve).await?,
-            (1, Way::Batch) => {
+            (1, TreeMethod::Calls) => find(&station.mount, &tree.root, &mut curve).await?,
+            (1, TreeMethod::Batch) => {
                 let items = station.mount.list_tree(&tree.root).await?;
                 curve.complete_together(time::now(), items);
             }
-            (_, Way::Calls) => remove(&station.mount, &tree.root, &mut curve).await?,
-            (_, Way::Batch) => {
+            (_, TreeMethod::Calls) => remove(&station.mount, &tree.root, &mut curve).await?,
+            (_, TreeMethod::Batch) => {
                 let items = station.mount.remove_tree(&tree.root).await?;
                 curve.complete_together(time::now(), items);
             }

@@ -11,7 +11,7 @@ use crate::options::AttributeTimeouts;
 /// The *epoch* counts the changes of its content that others made: what was cached in an earlier epoch is
 /// void. Changes of our own, which the server proves to be the only ones, leave it as it is.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct CachedAttributes {
     attributes: Option<Attributes>,
     /// When the request was sent that the attributes came with.
     asked: Option<Instant>,
@@ -45,7 +45,7 @@ enum Doubt {
     State,
 }
 
-impl Known {
+impl CachedAttributes {
     /// Nothing yet.
     pub(crate) fn nothing() -> Self {
         Self {
@@ -146,8 +146,8 @@ impl Known {
         }
     }
 
-    /// As [`Known::learn_own_change`], while nobody else can change the object: what is cached stays as it
-    /// is.
+    /// Like [`CachedAttributes::learn_own_change`], while no other client can change the object: the cached
+    /// attributes stay valid.
     pub(crate) fn learn_lone_change(
         &mut self,
         after: Option<Attributes>,
@@ -231,7 +231,7 @@ impl Known {
         self.settled.is_some_and(|settled| asked < settled)
     }
 
-    /// As [`Known::is_crossed`], or the attributes were told once more after it.
+    /// As [`CachedAttributes::is_crossed`], or the attributes were told once more after it.
     fn is_confirmed_after(&self, asked: Instant) -> bool {
         self.is_crossed(asked) || self.confirmed.is_some_and(|confirmed| asked < confirmed)
     }
@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn attribute_timeout_doubles_without_changes_and_restarts_after_one() {
         let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
-        let mut known = Known::nothing();
+        let mut known = CachedAttributes::nothing();
         known.learn(file(1), at(start), &timeouts);
         assert!(known.believed(start + 2 * S).is_some());
         assert!(known.believed(start + 3 * S).is_none());
@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn replies_in_quick_succession_do_not_prolong_belief() {
         let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
-        let mut known = Known::nothing();
+        let mut known = CachedAttributes::nothing();
         for _ in 0..10 {
             known.learn(file(1), at(start), &timeouts);
         }
@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn only_changes_by_others_begin_an_epoch() {
         let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
-        let mut known = Known::nothing();
+        let mut known = CachedAttributes::nothing();
         known.learn(file(1), at(start), &timeouts);
         known.learn(file(1), at(start), &timeouts);
         assert_eq!(known.epoch(), 0);
@@ -331,7 +331,7 @@ mod tests {
     #[test]
     fn a_change_while_nobody_else_can_make_one_keeps_the_epoch() {
         let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
-        let mut known = Known::nothing();
+        let mut known = CachedAttributes::nothing();
         known.learn(file(1), at(start), &timeouts);
         known.learn_lone_change(Some(file(7)), (start, start + 2 * S), &timeouts);
         assert_eq!((known.certain().unwrap().change, known.epoch()), (Some(7), 0));
@@ -344,7 +344,7 @@ mod tests {
     #[test]
     fn possible_changes_of_others_are_void_after_an_own_change() {
         let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
-        let mut known = Known::nothing();
+        let mut known = CachedAttributes::nothing();
         known.learn(file(1), at(start), &timeouts);
         known.doubt(start + S);
         known.learn_lone_change(Some(file(7)), at(start + 2 * S), &timeouts);
@@ -357,7 +357,7 @@ mod tests {
 
     #[test]
     fn a_change_info_that_follows_on_what_is_known_keeps_the_epoch() {
-        let mut known = Known::nothing();
+        let mut known = CachedAttributes::nothing();
         let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
         known.learn(file(1), at(start), &timeouts);
         known.learn_change_info((true, 1, 2), start + S);
@@ -375,7 +375,7 @@ mod tests {
     #[test]
     fn attributes_that_crossed_an_own_change_are_discarded() {
         let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
-        let mut known = Known::nothing();
+        let mut known = CachedAttributes::nothing();
         known.learn(file(1), at(start), &timeouts);
         known.learn_own_change((None, Some(file(2))), (start + S, start + 3 * S), &timeouts);
         known.learn(file(2), at(start + 2 * S), &timeouts);
@@ -390,7 +390,7 @@ mod tests {
     #[test]
     fn own_change_overtaken_by_an_answer_invalidates_the_cache() {
         let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
-        let mut known = Known::nothing();
+        let mut known = CachedAttributes::nothing();
         known.learn(file(1), at(start + S), &timeouts);
         known.learn_own_change((None, Some(file(2))), (start, start + 2 * S), &timeouts);
         assert!(known.believed(start + S).is_none() && known.certain().is_none());
@@ -403,7 +403,7 @@ mod tests {
     #[test]
     fn own_change_after_known_state_is_later_whenever_it_was_sent() {
         let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
-        let mut known = Known::nothing();
+        let mut known = CachedAttributes::nothing();
         known.learn(file(1), at(start + S), &timeouts);
         known.learn_own_change((Some(Revision::Change(1)), Some(file(2))), (start, start + 2 * S), &timeouts);
         assert_eq!((known.certain().unwrap().change, known.epoch()), (Some(2), 0));
@@ -413,7 +413,7 @@ mod tests {
     fn two_concurrent_answers_that_differ_are_both_doubted() {
         let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
         for (first_asked, second_asked) in [(start, start + S), (start + S, start)] {
-            let mut known = Known::nothing();
+            let mut known = CachedAttributes::nothing();
             known.learn(file(1), (first_asked, start + 2 * S), &timeouts);
             known.learn(file(2), (second_asked, start + 3 * S), &timeouts);
             assert!(
@@ -428,7 +428,7 @@ mod tests {
     #[test]
     fn differing_answer_counts_though_others_agree_and_were_sent_later() {
         let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
-        let mut known = Known::nothing();
+        let mut known = CachedAttributes::nothing();
         known.learn(file(1), at(start), &timeouts);
         // An OPEN that waited at the server while this was asked and answered.
         known.learn(file(1), (start + 2 * S, start + 3 * S), &timeouts);
@@ -439,7 +439,7 @@ mod tests {
     #[test]
     fn requests_under_way_together_that_tell_the_same_are_believed() {
         let (start, timeouts) = (Instant::now(), AttributeTimeouts::default());
-        let mut known = Known::nothing();
+        let mut known = CachedAttributes::nothing();
         known.learn(file(1), (start + S, start + 2 * S), &timeouts);
         known.learn(file(1), (start, start + 3 * S), &timeouts);
         assert!(known.is_of(&file(1)) && known.epoch() == 0);
@@ -455,7 +455,7 @@ mod tests {
         let timed = Attributes { changed, change: None, ..file(0) };
         let mut clock = ServerClock::new(start);
         clock.saw(&timed, start);
-        let mut known = Known::nothing();
+        let mut known = CachedAttributes::nothing();
         known.learn(timed, at(start), &timeouts);
         known.note_cached(&clock, start + S, wall + S);
         assert!(!known.is_uncertain(&clock), "the clock has moved on");

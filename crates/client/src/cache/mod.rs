@@ -6,7 +6,7 @@ mod clock;
 mod data;
 mod names;
 
-pub(crate) use attributes::Known;
+pub(crate) use attributes::CachedAttributes;
 pub(crate) use clock::ServerClock;
 pub(crate) use data::{DataCache, DataKey};
 pub(crate) use names::{NameCache, NameKey};

@@ -28,7 +28,7 @@ const LONG: Duration = Duration::from_secs(3600);
 
 /// A request as the lock manager sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum LockRequest {
     /// Range, exclusive, block.
     Lock(u64, u64, bool, bool),
     Cancel(u64, u64, bool),
@@ -39,7 +39,7 @@ pub(super) enum Asked {
 
 /// A request that waits for its answer.
 pub(super) struct Waiting {
-    pub(super) asked: Asked,
+    pub(super) asked: LockRequest,
     pub(super) lock: Option<nlm4::Lock>,
     answer: oneshot::Sender<Status>,
 }
@@ -60,20 +60,20 @@ impl Script for LockService {
             Procedure::Lock | Procedure::NmLock => {
                 let LockArgs { cookie, block, exclusive, lock, .. } = call.arguments.get().unwrap();
                 let (offset, length) = range(&lock);
-                (cookie, Asked::Lock(offset, length, exclusive, block), Some(lock))
+                (cookie, LockRequest::Lock(offset, length, exclusive, block), Some(lock))
             }
             Procedure::Cancel => {
                 let CancelArgs { cookie, block, exclusive, lock } = call.arguments.get().unwrap();
                 assert!(block);
-                (cookie, Asked::Cancel(lock.offset, lock.length, exclusive), Some(lock))
+                (cookie, LockRequest::Cancel(lock.offset, lock.length, exclusive), Some(lock))
             }
             Procedure::Unlock => {
                 let UnlockArgs { cookie, lock } = call.arguments.get().unwrap();
-                (cookie, Asked::Unlock(lock.offset, lock.length), Some(lock))
+                (cookie, LockRequest::Unlock(lock.offset, lock.length), Some(lock))
             }
             Procedure::GrantedRes => {
                 let Response { cookie, status } = call.arguments.get().unwrap();
-                let asked = Asked::GrantedRes(cookie.0.clone(), status);
+                let asked = LockRequest::GrantedRes(cookie.0.clone(), status);
                 (cookie, asked, None)
             }
             other => panic!("{other:?}"),
@@ -137,7 +137,7 @@ impl Peer {
     }
 
     /// Answers the next request, which must be `asked`.
-    pub(super) async fn answer(&self, asked: Asked, status: Status) -> nlm4::Lock {
+    pub(super) async fn answer(&self, asked: LockRequest, status: Status) -> nlm4::Lock {
         let next = self.next().await;
         assert_eq!(next.asked, asked);
         let lock = next.lock.clone();

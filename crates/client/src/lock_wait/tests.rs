@@ -7,7 +7,7 @@ use proto::nlm4::{self, Status};
 use rpc::{CallError, Refusal, Transport};
 use tokio::task::JoinHandle;
 
-use super::peer::{Asked, Peer};
+use super::peer::{LockRequest, Peer};
 use crate::error::Result;
 use crate::file::File;
 use crate::lock::LockKind;
@@ -20,8 +20,8 @@ fn wait(file: &File, end: u64) -> JoinHandle<Result<()>> {
     tokio::spawn(async move { file.lock(..end, LockKind::Exclusive).await })
 }
 
-const fn lock(end: u64) -> Asked {
-    Asked::Lock(0, end, true, true)
+const fn lock(end: u64) -> LockRequest {
+    LockRequest::Lock(0, end, true, true)
 }
 
 /// A caller whose request is in the queue, and the lock that it waits for.
@@ -48,7 +48,7 @@ async fn granted_wakes_the_caller_and_lock_confirms() {
     assert_eq!(file.inner().held_locks(), [(0..10, LockKind::Exclusive)]);
     assert_eq!(peer.granted(&asked).await, Status::Granted, "our answer was lost");
     let unlocking = tokio::spawn(async move { file.unlock(..).await });
-    peer.answer(Asked::Unlock(0, 0), Status::Granted).await;
+    peer.answer(LockRequest::Unlock(0, 0), Status::Granted).await;
     unlocking.await.unwrap().unwrap();
     assert_eq!(peer.granted(&asked).await, Status::Denied);
 }
@@ -95,12 +95,12 @@ async fn server_whose_calls_never_arrive_is_polled() {
         peer.answer(lock(10), Status::Granted).await;
         waiting.await.unwrap().unwrap();
         let closing = tokio::spawn(file.close());
-        peer.answer(Asked::Unlock(0, 0), Status::Granted).await;
+        peer.answer(LockRequest::Unlock(0, 0), Status::Granted).await;
         closing.await.unwrap().unwrap();
     }
     let waiting = wait(&peer.file().await, 10);
-    peer.answer(Asked::Lock(0, 10, true, false), Status::Denied).await;
-    peer.answer(Asked::Lock(0, 10, true, false), Status::Granted).await;
+    peer.answer(LockRequest::Lock(0, 10, true, false), Status::Denied).await;
+    peer.answer(LockRequest::Lock(0, 10, true, false), Status::Granted).await;
     waiting.await.unwrap().unwrap();
 }
 
@@ -109,8 +109,8 @@ async fn caller_that_gives_up_leaves_the_queue() {
     let peer = Peer::start().await;
     let (_file, waiting, asked) = queued(&peer).await;
     gone(waiting).await;
-    assert_eq!(peer.answer(Asked::Cancel(0, 10, true), Status::Granted).await, asked);
-    assert_eq!(peer.answer(Asked::Unlock(0, 10), Status::Granted).await, asked);
+    assert_eq!(peer.answer(LockRequest::Cancel(0, 10, true), Status::Granted).await, asked);
+    assert_eq!(peer.answer(LockRequest::Unlock(0, 10), Status::Granted).await, asked);
     assert_eq!(peer.granted(&asked).await, Status::Denied, "the server releases it");
 }
 
@@ -121,8 +121,8 @@ async fn caller_that_gives_up_before_the_reply_blocked_leaves_the_queue() {
     let first = peer.next().await;
     gone(waiting).await;
     first.answer(Status::Blocked);
-    peer.answer(Asked::Cancel(0, 10, true), Status::Denied).await;
-    peer.answer(Asked::Unlock(0, 10), Status::Granted).await;
+    peer.answer(LockRequest::Cancel(0, 10, true), Status::Denied).await;
+    peer.answer(LockRequest::Unlock(0, 10), Status::Granted).await;
 }
 
 #[tokio::test]
@@ -134,7 +134,7 @@ async fn lock_granted_to_a_caller_that_has_given_up_is_unlocked() {
     assert_eq!(again.asked, lock(10));
     gone(waiting).await;
     again.answer(Status::Granted);
-    peer.answer(Asked::Unlock(0, 10), Status::Granted).await;
+    peer.answer(LockRequest::Unlock(0, 10), Status::Granted).await;
     // The answer to UNLOCK is on its way.
     while !file.inner().held_locks().is_empty() {
         tokio::task::yield_now().await;
@@ -148,10 +148,10 @@ async fn granted_that_crosses_cancel_is_unlocked() {
     let (_file, waiting, asked) = queued(&peer).await;
     gone(waiting).await;
     let cancel = peer.next().await;
-    assert_eq!(cancel.asked, Asked::Cancel(0, 10, true));
+    assert_eq!(cancel.asked, LockRequest::Cancel(0, 10, true));
     assert_eq!(peer.granted(&asked).await, Status::Denied);
     cancel.answer(Status::Denied);
-    peer.answer(Asked::Unlock(0, 10), Status::Granted).await;
+    peer.answer(LockRequest::Unlock(0, 10), Status::Granted).await;
 }
 
 #[tokio::test]
@@ -160,19 +160,19 @@ async fn giving_up_keeps_what_the_owner_held_before() {
     let file = peer.file().await;
     let holder = file.clone();
     let shared = tokio::spawn(async move { holder.try_lock(4..8, LockKind::Shared).await });
-    peer.answer(Asked::Lock(4, 4, false, false), Status::Granted).await;
+    peer.answer(LockRequest::Lock(4, 4, false, false), Status::Granted).await;
     shared.await.unwrap().unwrap();
     let waiting = wait(&file, 10);
     let asked = peer.answer(lock(10), Status::Blocked).await;
     gone(waiting).await;
     let cancel = peer.next().await;
-    assert_eq!(cancel.asked, Asked::Cancel(0, 10, true));
+    assert_eq!(cancel.asked, LockRequest::Cancel(0, 10, true));
     // A server may take back all that the owner has of the range when it is denied.
     assert_eq!(peer.granted(&asked).await, Status::Granted);
     cancel.answer(Status::Denied);
-    peer.answer(Asked::Unlock(0, 4), Status::Granted).await;
-    peer.answer(Asked::Unlock(8, 2), Status::Granted).await;
-    peer.answer(Asked::Lock(4, 4, false, false), Status::Granted).await;
+    peer.answer(LockRequest::Unlock(0, 4), Status::Granted).await;
+    peer.answer(LockRequest::Unlock(8, 2), Status::Granted).await;
+    peer.answer(LockRequest::Lock(4, 4, false, false), Status::Granted).await;
     assert_eq!(file.inner().held_locks(), [(4..8, LockKind::Shared)]);
 }
 
@@ -185,8 +185,8 @@ async fn denied_upgrade_keeps_the_shared_lock() {
         owner.try_lock(..10, LockKind::Shared).await.unwrap();
         owner.try_lock(..10, LockKind::Exclusive).await.unwrap_err()
     });
-    peer.answer(Asked::Lock(0, 10, false, false), Status::Granted).await;
-    peer.answer(Asked::Lock(0, 10, true, false), Status::Denied).await;
+    peer.answer(LockRequest::Lock(0, 10, false, false), Status::Granted).await;
+    peer.answer(LockRequest::Lock(0, 10, true, false), Status::Denied).await;
     locking.await.unwrap();
     assert_eq!(file.inner().held_locks(), [(0..10, LockKind::Shared)]);
 }
@@ -215,9 +215,9 @@ async fn grace_period_of_a_restarted_server_delays_lock_and_cancel() {
     gone(waiting).await;
     assert_eq!(next.asked, lock(10));
     next.answer(Status::Blocked);
-    peer.answer(Asked::Cancel(0, 10, true), Status::DeniedGracePeriod).await;
-    peer.answer(Asked::Cancel(0, 10, true), Status::Granted).await;
-    peer.answer(Asked::Unlock(0, 10), Status::Granted).await;
+    peer.answer(LockRequest::Cancel(0, 10, true), Status::DeniedGracePeriod).await;
+    peer.answer(LockRequest::Cancel(0, 10, true), Status::Granted).await;
+    peer.answer(LockRequest::Unlock(0, 10), Status::Granted).await;
 }
 
 #[tokio::test]
@@ -230,14 +230,14 @@ async fn granted_message_is_answered_by_granted_res() {
     let [again, answer] = next;
     assert_eq!(
         (again.asked.clone(), answer.asked.clone()),
-        (lock(10), Asked::GrantedRes("grant".into(), Status::Granted))
+        (lock(10), LockRequest::GrantedRes("grant".into(), Status::Granted))
     );
     again.answer(Status::Granted);
     waiting.await.unwrap().unwrap();
     let other = nlm4::Lock { offset: 5, ..asked };
     peer.granted_message(&other).await;
     let answer = peer.next().await;
-    assert_eq!(answer.asked, Asked::GrantedRes("grant".into(), Status::Denied));
+    assert_eq!(answer.asked, LockRequest::GrantedRes("grant".into(), Status::Denied));
 }
 
 #[tokio::test]
@@ -279,8 +279,8 @@ async fn shutdown_leaves_the_queue_first() {
     let (_file, waiting, _) = queued(&peer).await;
     let client = peer.client.clone();
     let ending = tokio::spawn(async move { client.shutdown().await });
-    peer.answer(Asked::Cancel(0, 10, true), Status::Granted).await;
-    peer.answer(Asked::Unlock(0, 10), Status::Granted).await;
+    peer.answer(LockRequest::Cancel(0, 10, true), Status::Granted).await;
+    peer.answer(LockRequest::Unlock(0, 10), Status::Granted).await;
     ending.await.unwrap().unwrap();
     waiting.await.unwrap().unwrap_err();
 }
@@ -295,7 +295,7 @@ async fn only_the_first_caller_of_a_client_waits_at_the_server() {
     peer.answer(lock(10), Status::Granted).await;
     waiting.await.unwrap().unwrap();
     let closing = tokio::spawn(first.close());
-    peer.answer(Asked::Unlock(0, 0), Status::Granted).await;
+    peer.answer(LockRequest::Unlock(0, 0), Status::Granted).await;
     closing.await.unwrap().unwrap();
     let of_second = peer.answer(lock(10), Status::Granted).await;
     assert_ne!(of_second.owner, asked.owner);

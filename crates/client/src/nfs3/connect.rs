@@ -13,7 +13,7 @@ use super::reclaim::{LockWatch, spawn_keeper};
 use super::transport::{Transport, connect, is_unavailable};
 use crate::error::{Error, Result};
 use crate::options::{Options, ProgramPorts};
-use crate::protocol::Found;
+use crate::protocol::FoundObject;
 use crate::server::Server;
 use crate::shared::{Limits, Shared, size_limit};
 use crate::tap::{Request, Tap};
@@ -44,7 +44,7 @@ impl Mount {
         path: &[u8],
         options: &Options,
         tap: &Arc<Tap>,
-    ) -> Result<(Self, Found, Limits)> {
+    ) -> Result<(Self, FoundObject, Limits)> {
         let lock_watch = Arc::new(LockWatch::default());
         let transport = Transport::connect(server, options, tap, &lock_watch).await?;
         let mut mount = Self {
@@ -71,7 +71,7 @@ impl Mount {
         // As with NFSv4, a listing's reply is no longer than a READ's.
         let wanted = info.read_dir_preferred.max(64 << 10).min(limits.read_bytes_max);
         mount.directory_bytes = wanted.clamp(*DIRECTORY_BYTES.start(), *DIRECTORY_BYTES.end());
-        let found = Found { handle: from_handle(&root), attributes: attributes(&root_attributes) };
+        let found = FoundObject { handle: from_handle(&root), attributes: attributes(&root_attributes) };
         Ok((mount, found, limits))
     }
 

@@ -9,7 +9,7 @@ use super::convert::{attributes, effect, from_handle};
 use super::transport::failure;
 use crate::error::Result;
 use crate::node::Handle;
-use crate::protocol::{Effect, Found, NewObject};
+use crate::protocol::{Effect, FoundObject, NewObject};
 
 /// The longest name that servers take, as the kernels of Linux have it.
 const NAME_BYTES_MAX: usize = 255;
@@ -18,10 +18,10 @@ const NAME_BYTES_MAX: usize = 255;
 type Made = (nfs3::PostOpHandle, nfs3::PostOpAttributes, nfs3::WccData);
 
 impl Mount {
-    pub(crate) async fn look_up(&self, dir: &Handle, names: &[Bytes]) -> (Vec<Found>, Result<()>) {
+    pub(crate) async fn look_up(&self, dir: &Handle, names: &[Bytes]) -> (Vec<FoundObject>, Result<()>) {
         let mut found = Vec::new();
         for name in names {
-            let dir = found.last().map_or(dir, |found: &Found| &found.handle);
+            let dir = found.last().map_or(dir, |found: &FoundObject| &found.handle);
             match self.look_up_one(dir, name).await {
                 Ok(object) => found.push(object),
                 Err(error) => return (found, Err(error)),
@@ -30,7 +30,7 @@ impl Mount {
         (found, Ok(()))
     }
 
-    pub(super) async fn look_up_one(&self, dir: &Handle, name: &Bytes) -> Result<Found> {
+    pub(super) async fn look_up_one(&self, dir: &Handle, name: &Bytes) -> Result<FoundObject> {
         let ok = self.transport.ok(&nfs3::LookupArgs { what: self.place(dir, name)? }).await?;
         self.found(ok.object, ok.attributes).await
     }
@@ -46,7 +46,7 @@ impl Mount {
         name: &Bytes,
         object: &NewObject,
         mode: u32,
-    ) -> Result<(Option<Found>, Effect)> {
+    ) -> Result<(Option<FoundObject>, Effect)> {
         let place = self.place(dir, name)?;
         let set = nfs3::SetAttributes { mode: Some(mode), ..nfs3::SetAttributes::default() };
         let (handle, after, wcc) = match object {
@@ -72,7 +72,7 @@ impl Mount {
         };
         let found = match (handle, after) {
             (Some(handle), Some(after)) => {
-                Some(Found { handle: from_handle(&handle), attributes: attributes(&after) })
+                Some(FoundObject { handle: from_handle(&handle), attributes: attributes(&after) })
             }
             _ => None,
         };
@@ -122,12 +122,12 @@ impl Mount {
         &self,
         object: nfs3::FileHandle,
         known: nfs3::PostOpAttributes,
-    ) -> Result<Found> {
+    ) -> Result<FoundObject> {
         let known = match known {
             Some(known) => known,
             None => self.transport.ok(&nfs3::GetAttrArgs { object }).await?.attributes,
         };
-        Ok(Found { handle: from_handle(&object), attributes: attributes(&known) })
+        Ok(FoundObject { handle: from_handle(&object), attributes: attributes(&known) })
     }
 }
 

@@ -16,7 +16,7 @@ use crate::nfs4;
 use crate::node::Node;
 use crate::open::{OpenOptions, Opened, Outcome, check_type};
 use crate::permission;
-use crate::protocol::Found;
+use crate::protocol::FoundObject;
 use crate::shared::Shared;
 
 /// Opens `name` in `dir`.
@@ -99,7 +99,9 @@ async fn create(
     };
     shared.learn_effect(dir, effect(&ok.dir), asked);
     let found = match (ok.object, ok.attributes) {
-        (Some(object), Some(known)) => Found { handle: from_handle(&object), attributes: attributes(&known) },
+        (Some(object), Some(known)) => {
+            FoundObject { handle: from_handle(&object), attributes: attributes(&known) }
+        }
         _ => mount.look_up_one(&dir.handle, name).await?,
     };
     check_type(found.attributes.kind)?;

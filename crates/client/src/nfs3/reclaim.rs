@@ -18,7 +18,7 @@ use xdr::Encoder;
 use super::Mount;
 use crate::error::{Error, Result};
 use crate::file::OpenFile;
-use crate::locks::Held;
+use crate::locks::HeldLock;
 use crate::node::Node;
 use crate::shared::Shared;
 
@@ -164,7 +164,7 @@ impl Mount {
     async fn look_into_locks_of(&self, file: &Arc<OpenFile>) -> Result<()> {
         // Nothing is locked or given up meanwhile: what is given up would be locked again here.
         let _gate = file.node.gate.lock().await;
-        let held: Vec<Held> = file.node.state.lock().locks.of(file.id).cloned().collect();
+        let held: Vec<HeldLock> = file.node.state.lock().locks.of(file.id).cloned().collect();
         for lock in held {
             if !self.is_still_held(file, &lock).await? {
                 tracing::warn!("a lock was lost with the restart of the server");
@@ -176,7 +176,7 @@ impl Mount {
     }
 
     /// Reclaims a lock; where that is not allowed the server has not restarted, and is asked for it again.
-    async fn is_still_held(&self, file: &OpenFile, held: &Held) -> Result<bool> {
+    async fn is_still_held(&self, file: &OpenFile, held: &HeldLock) -> Result<bool> {
         let mut args = self.lock_args(file, (held.range.start, held.length()), held.exclusive);
         args.reclaim = true;
         match self.ask_once(self.lock_procedure(), &args).await? {

@@ -8,7 +8,7 @@ use proto::nfs4::{DelegationType, StateId};
 use super::core::Core;
 use super::state::{LOST, ServerOpen};
 use crate::file::OpenFile;
-use crate::locks::Held;
+use crate::locks::HeldLock;
 use crate::node::Node;
 
 /// An open to be taken back.
@@ -64,7 +64,7 @@ impl Holder {
 pub(super) struct LockClaim {
     pub(super) file: Arc<OpenFile>,
     /// Not yet ours again.
-    pub(super) ranges: VecDeque<Held>,
+    pub(super) ranges: VecDeque<HeldLock>,
     /// The open that they hang on.
     pub(super) open: StateId,
     /// The set of those that are ours again.
@@ -75,7 +75,7 @@ impl LockClaim {
     /// The locks that the server knew of before; `None` when it knew of none. That it knew of them stays
     /// noted until they are ours again: an attempt that fails half-way is followed by another.
     pub(super) fn of(file: Arc<OpenFile>, open: StateId) -> Option<Self> {
-        let ranges: VecDeque<Held> = {
+        let ranges: VecDeque<HeldLock> = {
             let state = file.node.state.lock();
             let mut v4 = file.v4.lock();
             v4.lock?;

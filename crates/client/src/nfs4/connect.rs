@@ -26,7 +26,7 @@ use super::send::Kind;
 use crate::call::{call_error, credentials, host_name};
 use crate::error::{Error, Result};
 use crate::options::Options;
-use crate::protocol::Found;
+use crate::protocol::FoundObject;
 use crate::server::Server;
 use crate::shared::{Limits, Shared, size_limit};
 use crate::tap::{Cost, Request, Tap};
@@ -56,7 +56,7 @@ impl Mount {
         minor_version: u32,
         options: &Options,
         tap: &Arc<Tap>,
-    ) -> Result<(Self, Found, Limits)> {
+    ) -> Result<(Self, FoundObject, Limits)> {
         let callbacks = Arc::new(Callbacks::default());
         let client_options = ClientOptions {
             credentials: credentials(options),
@@ -205,7 +205,7 @@ impl Mount {
         ]
     }
 
-    async fn walk_from_root(&self, path: &[u8]) -> Result<Found> {
+    async fn walk_from_root(&self, path: &[u8]) -> Result<FoundObject> {
         let names: Vec<Bytes> = path
             .split(|byte| *byte == b'/')
             .filter(|name| !name.is_empty() && *name != b".")
@@ -237,7 +237,7 @@ impl Mount {
     }
 
     /// Transfer sizes and the lease.
-    async fn agree(&self, root: &Found) -> Result<Limits> {
+    async fn agree(&self, root: &FoundObject) -> Result<Limits> {
         let options = &self.core.options;
         let mut results = self
             .core

@@ -7,7 +7,7 @@ use super::compound::Results;
 use crate::attributes::{Attributes, FileType, NANOSECONDS_MAX, Revision, SetAttributes, SetTime, Time};
 use crate::error::{Error, Result};
 use crate::node::Handle;
-use crate::protocol::{Effect, Found};
+use crate::protocol::{Effect, FoundObject};
 
 /// What is asked about objects.
 pub(super) const ATTRIBUTES: Bitmap = Bitmap::of(&[
@@ -32,9 +32,9 @@ const NOBODY: u32 = 65_534;
 
 impl Results {
     /// The results of GETFH and GETATTR.
-    pub(super) fn found(&mut self) -> Result<Found> {
+    pub(super) fn found(&mut self) -> Result<FoundObject> {
         let handle: GetFhResult = self.get(Operation::GetFh)?;
-        Ok(Found { handle: Handle(handle.object.0), attributes: self.attributes()? })
+        Ok(FoundObject { handle: Handle(handle.object.0), attributes: self.attributes()? })
     }
 
     /// The result of GETATTR.

@@ -13,7 +13,7 @@ use super::convert::effect;
 use super::send::Kind;
 use crate::error::Result;
 use crate::node::Handle;
-use crate::protocol::{Effect, Found, NewObject};
+use crate::protocol::{Effect, FoundObject, NewObject};
 
 /// CREATE's arguments with the attributes behind them (RFC 8881 §18.4.1).
 pub(super) struct CreateWith<'a>(pub(super) &'a CreateArgs, pub(super) &'a AttributeValues);
@@ -27,7 +27,7 @@ impl Encode for CreateWith<'_> {
 
 impl Mount {
     /// All names in one request.
-    pub(crate) async fn look_up(&self, dir: &Handle, names: &[Bytes]) -> (Vec<Found>, Result<()>) {
+    pub(crate) async fn look_up(&self, dir: &Handle, names: &[Bytes]) -> (Vec<FoundObject>, Result<()>) {
         let mut found = Vec::with_capacity(names.len());
         let sent = self
             .core
@@ -71,7 +71,7 @@ impl Mount {
         name: &Bytes,
         object: &NewObject,
         mode: u32,
-    ) -> Result<(Option<Found>, Effect)> {
+    ) -> Result<(Option<FoundObject>, Effect)> {
         let kind = match object {
             NewObject::Directory => CreateType::Directory,
             NewObject::Symlink(target) => CreateType::Symlink(target.clone()),

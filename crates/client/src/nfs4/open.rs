@@ -23,7 +23,7 @@ use crate::error::Result;
 use crate::node::Node;
 use crate::open::{OpenOptions, Opened, Outcome, check_type};
 use crate::options::WriteDelegations;
-use crate::protocol::Found;
+use crate::protocol::FoundObject;
 use crate::shared::Shared;
 
 /// Opens `name` in `dir`.
@@ -170,7 +170,7 @@ pub(super) fn open_alone(node: &Node, options: &OpenOptions) -> Option<FileState
 /// What came of an OPEN that succeeded.
 struct Answer {
     opened: OpenResult,
-    described: Result<Found>,
+    described: Result<FoundObject>,
     /// The state of the lock that was asked for along.
     lock: Option<StateId>,
     /// What was read along.
@@ -238,8 +238,8 @@ async fn send_open(
         match results.get::<LockResult>(Operation::Lock) {
             Ok(granted) => {
                 state = Some(newest(granted.state_id));
-                described =
-                    described.and_then(|found| Ok(Found { attributes: results.attributes()?, ..found }));
+                described = described
+                    .and_then(|found| Ok(FoundObject { attributes: results.attributes()?, ..found }));
             }
             // Somebody else has it: nothing behind it was looked at.
             Err(_) => return Ok(Answer { opened, described, lock: None, data: None, epoch: results.epoch }),

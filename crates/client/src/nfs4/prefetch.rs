@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use crate::node::Node;
 use crate::open::OpenOptions;
-use crate::protocol::Found;
+use crate::protocol::FoundObject;
 use crate::shared::Shared;
 
 /// How much is read along, in bytes: whole small files, and little enough to be of no account with large
@@ -46,7 +46,14 @@ impl Prefetch {
     }
 
     /// Keeps what came, if it is of the state of the file that is now known.
-    pub(super) fn keep(self, shared: &Shared, node: &Node, found: &Found, data: &Bytes, asked: Instant) {
+    pub(super) fn keep(
+        self,
+        shared: &Shared,
+        node: &Node,
+        found: &FoundObject,
+        data: &Bytes,
+        asked: Instant,
+    ) {
         let key = {
             let mut state = node.state.lock();
             if !state.known.is_of(&found.attributes) || state.writes != self.writes {

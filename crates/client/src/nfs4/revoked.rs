@@ -22,7 +22,7 @@ const REQUESTS_MAX: usize = 16;
 
 /// Something that we hold.
 #[derive(Debug)]
-enum Held {
+enum HeldState {
     Open(Arc<OpenFile>),
     Locks(Arc<OpenFile>),
     Parked(Arc<Node>),
@@ -47,7 +47,7 @@ impl Core {
         Ok(())
     }
 
-    fn all_held(&self, epoch: u64) -> Vec<(StateId, Held)> {
+    fn all_held(&self, epoch: u64) -> Vec<(StateId, HeldState)> {
         let Some(shared) = self.shared() else { return Vec::new() };
         let mut all = Vec::new();
         for node in shared.nodes.all() {
@@ -58,18 +58,20 @@ impl Core {
                     (v4.open.filter(|open| open.epoch == epoch), v4.lock)
                 };
                 let Some(open) = open else { continue };
-                all.extend(lock.map(|state_id| (state_id, Held::Locks(Arc::clone(&file)))));
-                all.push((open.state_id, Held::Open(file)));
+                all.extend(lock.map(|state_id| (state_id, HeldState::Locks(Arc::clone(&file)))));
+                all.push((open.state_id, HeldState::Open(file)));
             }
             let parked = state.parked.filter(|open| open.epoch == epoch);
-            all.extend(parked.map(|open| (open.state_id, Held::Parked(Arc::clone(&node)))));
+            all.extend(parked.map(|open| (open.state_id, HeldState::Parked(Arc::clone(&node)))));
             let delegation = state.delegation.filter(|delegation| delegation.epoch == epoch);
-            all.extend(delegation.map(|held| (newest(held.state_id), Held::Delegation(Arc::clone(&node)))));
+            all.extend(
+                delegation.map(|held| (newest(held.state_id), HeldState::Delegation(Arc::clone(&node)))),
+            );
         }
         all
     }
 
-    async fn check_part(self: Arc<Self>, part: Vec<(StateId, Held)>, epoch: u64) -> Result<()> {
+    async fn check_part(self: Arc<Self>, part: Vec<(StateId, HeldState)>, epoch: u64) -> Result<()> {
         let args = TestStateIdArgs { state_ids: part.iter().map(|(state_id, _)| *state_id).collect() };
         let kind = Kind::repeatable(Operation::TestStateId).in_epoch(epoch);
         let sent = self.compound(kind, |operations| {
@@ -88,28 +90,28 @@ impl Core {
         Ok(())
     }
 
-    fn give_up(&self, state_id: StateId, held: &Held, status: Status) {
+    fn give_up(&self, state_id: StateId, held: &HeldState, status: Status) {
         tracing::warn!(%status, "the server has taken an open, a lock or a delegation away");
         match held {
-            Held::Open(file) => {
+            HeldState::Open(file) => {
                 let mut v4 = file.v4.lock();
                 if let Some(open) = v4.open.as_mut().filter(|open| open.state_id == state_id) {
                     open.epoch = LOST;
                 }
             }
-            Held::Locks(file) => {
+            HeldState::Locks(file) => {
                 let lost = file.v4.lock().lock.take_if(|lock| *lock == state_id).is_some();
                 if lost {
                     self.lose_locks(file);
                 }
             }
-            Held::Parked(node) => {
+            HeldState::Parked(node) => {
                 let lost = node.state.lock().parked.take_if(|parked| parked.state_id == state_id);
                 if let Some(lost) = lost {
                     self.owners.lock().give_back(lost.owner);
                 }
             }
-            Held::Delegation(node) => {
+            HeldState::Delegation(node) => {
                 let is_same = |held: &super::state::Delegation| held.state_id.other == state_id.other;
                 let lost = node.state.lock().delegation.as_ref().is_some_and(is_same);
                 if lost {

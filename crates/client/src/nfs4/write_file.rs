@@ -21,7 +21,7 @@ use crate::attributes::Attributes;
 use crate::error::Result;
 use crate::node::{Handle, Node};
 use crate::open::OpenOptions;
-use crate::protocol::Found;
+use crate::protocol::FoundObject;
 use crate::shared::Shared;
 use crate::writeback::Chunk;
 
@@ -61,7 +61,7 @@ pub(crate) async fn write_file(
     match written(&mut results, data) {
         Ok((complete, attributes)) => {
             mount.core.owners.lock().give_back(owner);
-            shared.learn_overwritten(dir, name, &Found { handle, attributes }, asked);
+            shared.learn_overwritten(dir, name, &FoundObject { handle, attributes }, asked);
             // Data that an open file of ours was given before must not come after: then it is written again.
             Ok(complete && !shared.has_pending(&node))
         }

@@ -4,7 +4,7 @@ use clap::Args;
 use client::{OpenOptions, Url};
 
 use crate::failure::Failure;
-use crate::remote::{Common, Output, Session, Spot, Work, place, run};
+use crate::remote::{Common, Output, Session, Spot, Work, remote_path, run};
 
 /// How much is asked for at a time, in bytes; the client reads ahead of it.
 const PART_BYTES: usize = 1 << 20;
@@ -19,7 +19,7 @@ Examples:
 Exit codes: 0 good, 1 a file could not be read, 3 wrong usage, or the server cannot be reached.")]
 pub(crate) struct Arguments {
     /// Files, nfs://HOST:PORT/PATH?OPTIONS; bytes of a name that an address cannot hold are written %XX
-    #[arg(value_name = "URL", required = true, value_parser = place::url)]
+    #[arg(value_name = "URL", required = true, value_parser = remote_path::url)]
     urls: Vec<Url>,
     #[command(flatten)]
     common: Common,

@@ -6,7 +6,7 @@ use clap::Args;
 use client::{SetAttributes, Url};
 
 use crate::failure::Failure;
-use crate::remote::{Common, Session, Spot, place, run};
+use crate::remote::{Common, Session, Spot, remote_path, run};
 
 /// The arguments of `mkdir`.
 #[derive(Debug, Args)]
@@ -18,7 +18,7 @@ Examples:
 Exit codes: 0 good, 1 a directory could not be made, 3 wrong usage, or the server cannot be reached.")]
 pub(crate) struct Arguments {
     /// Directories, nfs://HOST:PORT/PATH?OPTIONS
-    #[arg(value_name = "URL", required = true, value_parser = place::url)]
+    #[arg(value_name = "URL", required = true, value_parser = remote_path::url)]
     urls: Vec<Url>,
     /// Make what is missing above them too; a directory that is there is good
     #[arg(short, long)]
@@ -52,15 +52,15 @@ pub(crate) fn mkdir(arguments: &Arguments) -> Result<(), Failure> {
 
 async fn make(session: &Session, spot: &Spot, arguments: &Arguments) -> client::Result<()> {
     let usual = 0o777 & !session.umask;
-    let Some(name) = place::file_name(&spot.path) else {
+    let Some(name) = remote_path::file_name(&spot.path) else {
         // The root of the server.
         return match arguments.parents {
             true => spot.client.metadata(&spot.path).await.map(drop),
             false => spot.client.create_dir(&spot.path, usual).await,
         };
     };
-    let above = place::above(&spot.path, name);
-    if arguments.parents && place::file_name(above).is_some() {
+    let above = remote_path::above(&spot.path, name);
+    if arguments.parents && remote_path::file_name(above).is_some() {
         // What is above must let its owner go on.
         spot.client.create_dir_all(above, usual | 0o300).await?;
     }

@@ -4,7 +4,7 @@ use clap::Args;
 use client::{TreeOptions, Url};
 
 use crate::failure::Failure;
-use crate::remote::{Common, Place, Session, Spot, place, run};
+use crate::remote::{Common, CopyEnd, Session, Spot, remote_path, run};
 
 /// The arguments of `rm`.
 #[derive(Debug, Args)]
@@ -18,7 +18,7 @@ Exit codes: 0 good, 1 something could not be removed, 3 wrong usage, or the serv
 4 a server lists names that no file can have, which were left out.")]
 pub(crate) struct Arguments {
     /// What to remove, nfs://HOST:PORT/PATH?OPTIONS
-    #[arg(value_name = "URL", required = true, value_parser = place::url)]
+    #[arg(value_name = "URL", required = true, value_parser = remote_path::url)]
     urls: Vec<Url>,
     /// Remove directories with everything in them
     #[arg(short, long, visible_short_alias = 'R')]
@@ -69,13 +69,13 @@ async fn remove(session: &Session, spot: &Spot, arguments: &Arguments) -> client
     let _unfinished = session.making(format_args!("removing {}", spot.url));
     let options = TreeOptions { progress: session.progress.of_tree(), ..TreeOptions::default() };
     let report = spot.client.remove_tree(&spot.path, &options).await?;
-    session.report("remove", &Place::Remote(spot.url.clone()), &report);
+    session.report("remove", &CopyEnd::Remote(spot.url.clone()), &report);
     Ok(())
 }
 
 /// True for what has nothing above it, or something of another file system.
 async fn is_root(spot: &Spot, fsid: u64) -> client::Result<bool> {
-    let Some(name) = place::file_name(&spot.path) else { return Ok(true) };
-    let above = place::above(&spot.path, name);
+    let Some(name) = remote_path::file_name(&spot.path) else { return Ok(true) };
+    let above = remote_path::above(&spot.path, name);
     Ok(spot.client.metadata(above).await?.fsid != fsid)
 }

@@ -8,7 +8,7 @@ use super::ls::{Entry, json};
 use crate::failure::Failure;
 use crate::remote::text::{escaped, mode_string, type_name};
 use crate::remote::time::full;
-use crate::remote::{Common, Output, Session, Spot, Work, place, run};
+use crate::remote::{Common, Output, Session, Spot, Work, remote_path, run};
 
 /// The arguments of `stat`.
 #[derive(Debug, Args)]
@@ -21,7 +21,7 @@ A symbolic link is shown itself, unless -L is given.
 Exit codes: 0 good, 1 something could not be looked at, 3 wrong usage, or the server cannot be reached.")]
 pub(crate) struct Arguments {
     /// Objects, nfs://HOST:PORT/PATH?OPTIONS
-    #[arg(value_name = "URL", required = true, value_parser = place::url)]
+    #[arg(value_name = "URL", required = true, value_parser = remote_path::url)]
     urls: Vec<Url>,
     /// Show each as a JSON object in a line of its own
     #[arg(long)]
@@ -58,7 +58,7 @@ async fn look_at(session: &Session, spot: Spot, follow: bool) -> Option<Entry> {
     };
     match (found, target) {
         (Ok(attributes), Ok(target)) => {
-            let name = place::file_name(spot.url.path()).unwrap_or(b"/").to_vec().into();
+            let name = remote_path::file_name(spot.url.path()).unwrap_or(b"/").to_vec().into();
             Some(Entry::given(name, spot.url, attributes, target))
         }
         (Err(error), _) | (_, Err(error)) => {

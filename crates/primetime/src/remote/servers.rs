@@ -26,8 +26,8 @@ impl Spot {
     pub(crate) fn below(&self, path: &[u8]) -> Self {
         Self {
             client: self.client.clone(),
-            path: super::place::join(&self.path, path),
-            url: super::place::below(&self.url, path),
+            path: super::remote_path::join(&self.path, path),
+            url: super::remote_path::below(&self.url, path),
         }
     }
 }
@@ -97,7 +97,7 @@ impl Servers {
 impl Server {
     fn spot(&self, url: &Url) -> Spot {
         let rest = url.path().get(self.base.len()..).unwrap_or_default();
-        let path = super::place::join(b"/", rest.strip_prefix(b"/").unwrap_or(rest));
+        let path = super::remote_path::join(b"/", rest.strip_prefix(b"/").unwrap_or(rest));
         Spot { client: self.client.clone(), path, url: url.clone() }
     }
 }

@@ -11,8 +11,8 @@ use clap::Args;
 use client::{TreeReport, Url};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::place::Place;
 use super::progress::Progress;
+use super::remote_path::CopyEnd;
 use super::sentence::sentence;
 use super::servers::{Servers, Spot};
 use super::text::{escaped, human_size};
@@ -74,7 +74,7 @@ impl Session {
     }
 
     /// What could not be done of the work on a tree.
-    pub(crate) fn report(&self, doing: &str, tree: &Place, report: &TreeReport) {
+    pub(crate) fn report(&self, doing: &str, tree: &CopyEnd, report: &TreeReport) {
         for failure in &report.failures {
             self.failed(doing, tree.below(&failure.path), &failure.error);
         }

@@ -52,9 +52,9 @@ impl BusyPolls {
     }
 
     /// A place among those who look; none if there are enough of them.
-    pub(super) fn enter(&self) -> Option<Place<'_>> {
+    pub(super) fn enter(&self) -> Option<PollPermit<'_>> {
         let is_free = |threads| (threads < self.threads_max).then_some(threads + 1);
-        self.threads.fetch_update(Relaxed, Relaxed, is_free).is_ok().then(|| Place(&self.threads))
+        self.threads.fetch_update(Relaxed, Relaxed, is_free).is_ok().then(|| PollPermit(&self.threads))
     }
 
     /// Asks `poll` again and again until it gives something.
@@ -88,9 +88,9 @@ pub(super) struct Looked<T> {
 
 /// Held by who looks.
 #[derive(Debug)]
-pub(super) struct Place<'a>(&'a AtomicUsize);
+pub(super) struct PollPermit<'a>(&'a AtomicUsize);
 
-impl Drop for Place<'_> {
+impl Drop for PollPermit<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Relaxed);
     }

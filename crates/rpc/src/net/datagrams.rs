@@ -16,7 +16,7 @@ use tokio::net::UdpSocket;
 use xdr::{Decoder, Encoder};
 
 use super::driver::{Arrived, Judged, NO_UPGRADE, Parties, answer};
-use super::recent_replies::{CallKey, Known, RecentReplies};
+use super::recent_replies::{CallKey, CallState, RecentReplies};
 use crate::auth::{Authenticator, ClaimPlace};
 use crate::message::{self, CallHeader, Message, Refusal};
 use crate::service::{Connection, Service, Transport};
@@ -123,8 +123,8 @@ impl<S: Service> Datagrams<S> {
             Ok(Message::Call(header, claim)) => {
                 let key = CallKey::new(sender, header.xid, datagram);
                 match self.recent.begin(key) {
-                    Some(Known::UnderWay) => Received::Nothing,
-                    Some(Known::Answered(reply)) => Received::Reply(reply),
+                    Some(CallState::UnderWay) => Received::Nothing,
+                    Some(CallState::Answered(reply)) => Received::Reply(reply),
                     None if !room => {
                         self.recent.end(key, None);
                         tracing::debug!(%sender, "too many calls under way: one was dropped");

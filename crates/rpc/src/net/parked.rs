@@ -19,7 +19,7 @@ const PARKED_BYTES: u64 = 4 << 10;
 /// A call that has to wait.
 struct ParkedCall<H> {
     handler: Pin<Box<H>>,
-    held: Held,
+    held: CallMemory,
     is_cancellable: bool,
     /// The memory of the calls beyond that of the moment in which they were parked, which was not
     /// counted yet.
@@ -28,7 +28,7 @@ struct ParkedCall<H> {
 
 /// The memory of one call.
 #[derive(Debug, Clone, Copy)]
-struct Held {
+struct CallMemory {
     bytes: u64,
     /// The buffer that its request lies in.
     chunk: u64,
@@ -42,7 +42,7 @@ impl<H: Future> ParkedCall<H> {
 }
 
 impl<H: Future> Future for ParkedCall<H> {
-    type Output = (H::Output, Held);
+    type Output = (H::Output, CallMemory);
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let call = self.get_mut();
@@ -103,7 +103,7 @@ impl<H: Future> Parked<H> {
     /// Adds a call that has just had to wait, with the notes of that poll, and the buffer that its request
     /// lies in with its length.
     pub(super) fn push(&mut self, handler: Pin<Box<H>>, (chunk, chunk_bytes): (u64, u64)) {
-        let held = Held { bytes: PARKED_BYTES + size_of::<H>() as u64, chunk };
+        let held = CallMemory { bytes: PARKED_BYTES + size_of::<H>() as u64, chunk };
         let late_bytes = Arc::clone(&self.late_bytes);
         let mut call = ParkedCall { handler, held, is_cancellable: false, late_bytes };
         call.note(notes::take());
@@ -131,7 +131,7 @@ impl<H: Future> Parked<H> {
         })
     }
 
-    fn forget(&mut self, held: Held) {
+    fn forget(&mut self, held: CallMemory) {
         self.call_bytes = self.call_bytes.saturating_sub(held.bytes);
         if let Some((calls, bytes)) = self.chunks.get_mut(&held.chunk) {
             *calls -= 1;

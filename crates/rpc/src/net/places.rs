@@ -25,14 +25,14 @@ pub(super) trait Occupant {
     fn close(&self);
 }
 
-struct Place<O> {
+struct Slot<O> {
     client: ClientAddress,
     occupant: O,
     seen: Activity,
     idle_ticks: u32,
 }
 
-impl<O: Occupant> Place<O> {
+impl<O: Occupant> Slot<O> {
     fn is_idle(&self) -> bool {
         let activity = self.occupant.activity();
         !activity.is_busy && activity.records == self.seen.records
@@ -53,7 +53,7 @@ pub(super) enum Admission {
 /// See the module.
 pub(super) struct Places<O> {
     max: usize,
-    places: HashMap<u64, Place<O>>,
+    places: HashMap<u64, Slot<O>>,
     clients: HashMap<ClientAddress, usize>,
 }
 
@@ -83,7 +83,7 @@ impl<O: Occupant> Places<O> {
     /// tick, or any.
     pub(super) fn close_one(&mut self, any: bool) -> bool {
         let most = self.clients.values().copied().max();
-        let rank = |place: &Place<O>| {
+        let rank = |place: &Slot<O>| {
             let is_used = place.occupant.activity().records > 0;
             let is_only_backchannel = place.occupant.is_only_backchannel();
             (!place.is_idle(), is_only_backchannel, is_used, u32::MAX - place.idle_ticks)
@@ -105,7 +105,7 @@ impl<O: Occupant> Places<O> {
     pub(super) fn insert(&mut self, id: u64, client: ClientAddress, occupant: O) {
         *self.clients.entry(client).or_default() += 1;
         let seen = occupant.activity();
-        self.places.insert(id, Place { client, occupant, seen, idle_ticks: 0 });
+        self.places.insert(id, Slot { client, occupant, seen, idle_ticks: 0 });
     }
 
     /// A connection is gone.
@@ -113,7 +113,7 @@ impl<O: Occupant> Places<O> {
         self.remove(id);
     }
 
-    fn remove(&mut self, id: u64) -> Option<Place<O>> {
+    fn remove(&mut self, id: u64) -> Option<Slot<O>> {
         let place = self.places.remove(&id)?;
         if let Some(count) = self.clients.get_mut(&place.client) {
             *count -= 1;

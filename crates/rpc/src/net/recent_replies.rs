@@ -31,7 +31,7 @@ impl CallKey {
 
 /// What became of a call.
 #[derive(Debug)]
-pub(super) enum Known {
+pub(super) enum CallState {
     /// It is being answered.
     UnderWay,
     /// It was answered so.
@@ -48,10 +48,10 @@ pub(super) struct RecentReplies {
 
 impl RecentReplies {
     /// What is known of a call; one that is new is under way from now on.
-    pub(super) fn begin(&mut self, key: CallKey) -> Option<Known> {
+    pub(super) fn begin(&mut self, key: CallKey) -> Option<CallState> {
         match self.calls.get(&key) {
-            Some(None) => Some(Known::UnderWay),
-            Some(Some(reply)) => Some(Known::Answered(reply.clone())),
+            Some(None) => Some(CallState::UnderWay),
+            Some(Some(reply)) => Some(CallState::Answered(reply.clone())),
             None => {
                 self.calls.insert(key, None);
                 None
@@ -90,9 +90,9 @@ mod tests {
     fn a_call_is_new_once_and_then_under_way_or_answered() {
         let mut replies = RecentReplies::default();
         assert!(replies.begin(key(1)).is_none());
-        assert!(matches!(replies.begin(key(1)), Some(Known::UnderWay)));
+        assert!(matches!(replies.begin(key(1)), Some(CallState::UnderWay)));
         replies.end(key(1), Some(b"reply"));
-        let Some(Known::Answered(reply)) = replies.begin(key(1)) else { panic!("it was answered") };
+        let Some(CallState::Answered(reply)) = replies.begin(key(1)) else { panic!("it was answered") };
         assert_eq!(reply, "reply");
         let other = CallKey::new(SocketAddr::from(([10, 0, 0, 1], 900)), 1, b"another call");
         assert!(replies.begin(other).is_none(), "an xid that is used again is another call");

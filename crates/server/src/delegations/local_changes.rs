@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use state::recallable::{Kind, Usage};
 use state::{Blocked, FileId};
-use vfs::{FileSystem, ObjectId, Seen, Tell, Watch};
+use vfs::{FileSystem, ObjectId, ObservedChange, Tell, Watch};
 
 use super::Delegations;
 
@@ -21,7 +21,8 @@ impl Delegations {
         kind: &Kind,
     ) -> vfs::Result<Option<Watch>> {
         // The holder of a write delegation may have data that other programs would read.
-        let least = if (kind.conflicts)(&Usage::READ) { Seen::Used } else { Seen::Changed };
+        let least =
+            if (kind.conflicts)(&Usage::READ) { ObservedChange::Used } else { ObservedChange::Changed };
         fs.watch(node, least, self.tell.get_or_init(|| self.teller()))
     }
 
@@ -35,15 +36,17 @@ impl Delegations {
         })
     }
 
-    fn changed_locally(self: &Arc<Self>, object: ObjectId, seen: Seen) {
+    fn changed_locally(self: &Arc<Self>, object: ObjectId, seen: ObservedChange) {
         let file = FileId(object.fileid, object.generation);
         let obstacles = match seen {
-            Seen::Used => self.core.state().read_conflicts(file, None, self.core.now()),
+            ObservedChange::Used => self.core.state().read_conflicts(file, None, self.core.now()),
             // Delegations that are granted in a grace period are recalled as well.
-            Seen::Changed => match self.core.state().begin_entry_change(file, None, self.core.now()) {
-                Err(Blocked::By(obstacles)) => obstacles,
-                _ => return,
-            },
+            ObservedChange::Changed => {
+                match self.core.state().begin_entry_change(file, None, self.core.now()) {
+                    Err(Blocked::By(obstacles)) => obstacles,
+                    _ => return,
+                }
+            }
         };
         if obstacles.is_empty() {
             return;

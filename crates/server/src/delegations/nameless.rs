@@ -1,7 +1,7 @@
 //! Files that lose their last name while clients have them open (RFC 8881 §18.25.4): they stay until the last
 //! open and delegation end, as on a local file system. A restart of the server does not keep them.
 
-use state::{FileId, Keeper, Keeping};
+use state::{FileId, Keeping, RetainedFile};
 use vfs::{FileKind, FileSystem, Request};
 
 use super::Delegations;
@@ -25,7 +25,7 @@ impl Delegations {
             return;
         }
         let (file, max) = (key(fs, node), fs.nameless_max());
-        if self.core.state().keep(file, Keeper::new(node.clone()), max) == Keeping::TooMany {
+        if self.core.state().keep(file, RetainedFile::new(node.clone()), max) == Keeping::TooMany {
             tracing::warn!(
                 fileid = file.0,
                 max,

@@ -17,7 +17,7 @@ use thread_local::ThreadLocal;
 
 pub use events::{Events, RecallTimes};
 pub(crate) use operations::OperationIndex;
-pub(crate) use results::Seen;
+pub(crate) use results::RequestExport;
 pub use text::Gauges;
 
 use crate::exports::ExportId;

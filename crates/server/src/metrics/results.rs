@@ -17,9 +17,9 @@ const NFS4_HEAD: usize = 8;
 
 /// The export that a request came to work in.
 #[derive(Debug, Default)]
-pub(crate) struct Seen(AtomicU64);
+pub(crate) struct RequestExport(AtomicU64);
 
-impl Seen {
+impl RequestExport {
     pub(crate) fn set(&self, export: ExportId) {
         self.0.store(u64::from(export.0) + 1, Ordering::Relaxed);
     }

@@ -61,7 +61,7 @@ pub(super) struct Row {
 
 /// Which export an operation was counted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
+pub(super) enum ExportLabel {
     Nowhere,
     Export(ExportId),
     Other,
@@ -120,12 +120,12 @@ impl Thread {
     }
 
     /// All rows in which something may have been counted.
-    pub(super) fn rows(&self) -> impl Iterator<Item = (Place, OperationIndex, &Row)> {
+    pub(super) fn rows(&self) -> impl Iterator<Item = (ExportLabel, OperationIndex, &Row)> {
         let exports = self.exports.iter().filter_map(|export| {
             let number = read(&export.number).checked_sub(1)?;
-            Some((Place::Export(ExportId(u32::try_from(number).ok()?)), &export.rows))
+            Some((ExportLabel::Export(ExportId(u32::try_from(number).ok()?)), &export.rows))
         });
-        let all = exports.chain([(Place::Nowhere, &self.none), (Place::Other, &self.others)]);
+        let all = exports.chain([(ExportLabel::Nowhere, &self.none), (ExportLabel::Other, &self.others)]);
         all.filter_map(|(place, rows)| Some((place, rows.0.get()?))).flat_map(|(place, rows)| {
             OperationIndex::all().map(move |operation| (place, operation, &rows[operation.row()]))
         })
@@ -239,7 +239,7 @@ mod tests {
             .collect();
         counted.sort_unstable();
         assert_eq!(counted.len(), EXPORTS_MAX + 2);
-        assert_eq!(counted.first(), Some(&(Place::Nowhere, 1)));
-        assert_eq!(counted.last(), Some(&(Place::Other, 200 - EXPORTS_MAX as u64)));
+        assert_eq!(counted.first(), Some(&(ExportLabel::Nowhere, 1)));
+        assert_eq!(counted.last(), Some(&(ExportLabel::Other, 200 - EXPORTS_MAX as u64)));
     }
 }

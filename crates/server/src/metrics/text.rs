@@ -6,7 +6,7 @@ use std::fmt::Write;
 use rpc::memory::MemoryUse;
 
 use super::events::RECALL_BUCKETS_MS;
-use super::table::{BUCKETS, Place, Sum, bucket_end};
+use super::table::{BUCKETS, ExportLabel, Sum, bucket_end};
 use super::{Events, Metrics, OperationIndex};
 use crate::exports::ExportId;
 
@@ -63,9 +63,11 @@ impl Metrics {
                 continue;
             }
             let name = match place {
-                Place::Nowhere => "",
-                Place::Other => OTHER,
-                Place::Export(id) => exports.iter().find(|(known, _)| *known == id).map_or(OTHER, |(_, n)| n),
+                ExportLabel::Nowhere => "",
+                ExportLabel::Other => OTHER,
+                ExportLabel::Export(id) => {
+                    exports.iter().find(|(known, _)| *known == id).map_or(OTHER, |(_, n)| n)
+                }
             };
             let entry = sums.entry((name.to_owned(), operation.row()));
             row.add_to(&mut entry.or_insert((operation, Sum::default())).1);

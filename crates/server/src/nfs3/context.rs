@@ -15,7 +15,7 @@ use crate::conflicts::{Conflict, Conflicts};
 use crate::delegations::TakenNames;
 use crate::exclusive::verifier_of;
 use crate::exports::{Caller, Denied, ExportSet, Reached, Unreachable};
-use crate::metrics::Seen;
+use crate::metrics::RequestExport;
 
 /// How a handler ends: the body of a success, or a status and the body of a failure.
 pub(super) type Outcome<R> = Result<<R as Request>::Ok, (Status, <R as Request>::Fail)>;
@@ -31,7 +31,7 @@ pub(super) struct Context<'a, F, C> {
     conflicts: &'a C,
     call: &'a Call<'a>,
     caller: Caller<'a>,
-    pub(super) seen: Seen,
+    pub(super) seen: RequestExport,
 }
 
 impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
@@ -41,7 +41,7 @@ impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
         call: &'a Call<'a>,
         caller: Caller<'a>,
     ) -> Self {
-        Self { exports, conflicts, call, caller, seen: Seen::default() }
+        Self { exports, conflicts, call, caller, seen: RequestExport::default() }
     }
 
     /// The call's arguments, with nothing left over.

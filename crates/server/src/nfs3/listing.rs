@@ -6,7 +6,7 @@ use vfs::{DirEntry, FileSystem};
 use super::object::Object;
 use super::status;
 use crate::pages::{FIRST_ENTRIES_MAX, PAGE_ENTRIES_MAX, TURN_ENTRIES};
-use crate::runtime::{Begun, begin, give_way};
+use crate::runtime::{StartedFuture, begin, give_way};
 
 /// Back ends keep cookies valid while entries come and go, so one verifier serves always (RFC 1813 §3.3.16).
 pub(super) const VERIFIER: CookieVerifier = CookieVerifier([0; 8]);
@@ -48,7 +48,7 @@ pub(super) async fn fill<F: FileSystem>(
         let entry_bytes = written.checked_div(writer.entries()).unwrap_or(plan.entry_bytes);
         let most = if writer.entries() == 0 { FIRST_ENTRIES_MAX } else { PAGE_ENTRIES_MAX };
         let page = match begun.take() {
-            Some(page) => Begun::finish(page).await,
+            Some(page) => StartedFuture::finish(page).await,
             None => read(cookie, page_entries(&writer, 0, entry_bytes).clamp(1, most)).await,
         };
         let page = page.map_err(|error| match error {

@@ -9,11 +9,11 @@ use xdr::{Decoder, Encoder};
 
 use super::engine::Nfs4;
 use super::engine::context::Context;
-use super::engine::descriptor::Place;
-use super::engine::repeat::{self, Again};
+use super::engine::descriptor::OperationOrder;
+use super::engine::repeat::{self, ReplayStep};
 use super::engine::result::{answer, refuse};
 use super::engine::unsettled::{self, Failed};
-use super::session::sequence::{self, Begun};
+use super::session::sequence::{self, SequenceOutcome};
 use super::table::{self, descriptor, known};
 use crate::exports::{Caller, OnlyCall, Version};
 use crate::metrics::{Counting, Ended, OperationIndex};
@@ -151,21 +151,21 @@ impl<F: FileSystem> Nfs4<F> {
         }
         if operation == Operation::Sequence {
             return match sequence::begin(context, arguments, start, reply).await {
-                Begun::New(status) => Step::Done(status),
-                Begun::Replay(bytes) => Step::Replay(bytes),
-                Begun::NotCached => Step::NotCached,
+                SequenceOutcome::New(status) => Step::Done(status),
+                SequenceOutcome::Replay(bytes) => Step::Replay(bytes),
+                SequenceOutcome::NotCached => Step::NotCached,
             };
         }
         if let Some(repeat) = context.actor.repeat() {
             match repeat.what(context.index, descriptor.is_rerun) {
-                Again::Run => {}
-                Again::Done(change, made) => {
+                ReplayStep::Run => {}
+                ReplayStep::Done(change, made) => {
                     let (change, made) = (change.clone(), made.clone());
                     return repeat::answer(context, (&change, &made), arguments, reply)
                         .await
                         .map_or(Step::Lost, Step::Done);
                 }
-                Again::Lost => return Step::Lost,
+                ReplayStep::Lost => return Step::Lost,
             }
         }
         let before = reply.len();
@@ -259,16 +259,20 @@ fn refuse_unimplemented<F: FileSystem>(
     answer(reply, operation.number(), status)
 }
 
-fn check_place<F: FileSystem>(context: &Context<'_, F>, place: Place) -> Result<(), Status> {
+fn check_place<F: FileSystem>(context: &Context<'_, F>, place: OperationOrder) -> Result<(), Status> {
     let in_session = context.actor.is_named();
     match place {
-        Place::First if context.index == 0 => Ok(()),
-        Place::First => Err(Status::SequencePosition),
-        Place::InSession if in_session => Ok(()),
-        Place::InSession => Err(Status::OperationNotInSession),
-        Place::InSessionOrAlone if in_session => Ok(()),
-        Place::InSessionOrAlone | Place::Alone if context.index == 0 && context.operations == 1 => Ok(()),
-        Place::InSessionOrAlone | Place::Alone => Err(Status::NotOnlyOperation),
+        OperationOrder::First if context.index == 0 => Ok(()),
+        OperationOrder::First => Err(Status::SequencePosition),
+        OperationOrder::InSession if in_session => Ok(()),
+        OperationOrder::InSession => Err(Status::OperationNotInSession),
+        OperationOrder::InSessionOrAlone if in_session => Ok(()),
+        OperationOrder::InSessionOrAlone | OperationOrder::Alone
+            if context.index == 0 && context.operations == 1 =>
+        {
+            Ok(())
+        }
+        OperationOrder::InSessionOrAlone | OperationOrder::Alone => Err(Status::NotOnlyOperation),
     }
 }
 

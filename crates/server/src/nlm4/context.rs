@@ -12,7 +12,7 @@ use xdr::Decode;
 use super::lock_table::{ByteRange, FileKey, LockDenied, Owner};
 use crate::exports::{Caller, Denied, Export, ExportSet, Reached, Unreachable, Version};
 use crate::hosts::HostRoute;
-use crate::metrics::Seen;
+use crate::metrics::RequestExport;
 
 /// The longest name of a host in bytes, as everywhere but in the protocol (RFC 1123 §2.1).
 pub(super) const HOST_NAME_BYTES_MAX: usize = 255;
@@ -22,7 +22,7 @@ pub(super) struct Context<'a, F, L> {
     exports: &'a ExportSet<F>,
     pub(super) locks: &'a L,
     pub(super) call: &'a Call<'a>,
-    pub(super) seen: Seen,
+    pub(super) seen: RequestExport,
 }
 
 /// The file of a request, found and open to the caller.
@@ -33,7 +33,7 @@ pub(super) struct Target {
 
 impl<'a, F: FileSystem, L> Context<'a, F, L> {
     pub(super) fn new(exports: &'a ExportSet<F>, locks: &'a L, call: &'a Call<'a>) -> Self {
-        Self { exports, locks, call, seen: Seen::default() }
+        Self { exports, locks, call, seen: RequestExport::default() }
     }
 
     /// The call's arguments, with nothing left over.

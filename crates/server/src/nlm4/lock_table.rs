@@ -65,7 +65,7 @@ impl ByteRange {
 /// A lock that somebody holds. Where it is held by a client of another protocol, `owner` only serves to tell
 /// who is asked about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Held {
+pub struct HeldLock {
     /// Who holds it.
     pub owner: Owner,
     /// What it covers.
@@ -78,7 +78,7 @@ pub struct Held {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LockDenied {
     /// This one stands in the way.
-    Conflict(Box<Held>),
+    Conflict(Box<HeldLock>),
     /// Another stands in the way; when it has gone, the lock is taken and its host called.
     Waits,
     /// A delegation has not come back in time, or a message that gives the lock back has overtaken the call.

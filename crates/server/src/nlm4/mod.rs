@@ -30,7 +30,7 @@ use crate::exports::{Caller, Exports, Version};
 use crate::metrics::{Counting, Metrics, OperationIndex, results};
 use context::Context;
 use lock::Monitored;
-pub use lock_table::{ByteRange, FileKey, Held, LockCall, LockDenied, LockTable, Owner, Shares};
+pub use lock_table::{ByteRange, FileKey, HeldLock, LockCall, LockDenied, LockTable, Owner, Shares};
 
 /// The program.
 #[derive(Debug)]

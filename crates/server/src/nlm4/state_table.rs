@@ -7,7 +7,7 @@ use proto::nfs4::{Status, share};
 use proto::nlm4;
 use state::{Blocked, Denied, FileId, LockError, LockOwner, Range, ShareOwner};
 
-use super::{ByteRange, FileKey, Held, LockCall, LockDenied, LockTable, Owner, Shares};
+use super::{ByteRange, FileKey, HeldLock, LockCall, LockDenied, LockTable, Owner, Shares};
 use crate::hosts::HostRoute;
 use crate::lock_waiters::{NlmWaiter, WaitRefused, lock_outcome as outcome};
 use crate::services::StateService;
@@ -46,7 +46,7 @@ fn share_caller(asking: &Owner) -> LockOwner {
     owner(&Owner { process: 0, ..asking.clone() })
 }
 
-fn held(denied: Denied, asking: &Owner) -> Held {
+fn held(denied: Denied, asking: &Owner) -> HeldLock {
     let (name, process) = match denied.owner {
         LockOwner::Nlm { handle, process, .. } => (handle, process),
         LockOwner::Nfs4 { owner, .. } => (owner, 0),
@@ -58,7 +58,7 @@ fn held(denied: Denied, asking: &Owner) -> Held {
     let range = ByteRange::new(denied.range.offset(), length)
         .unwrap_or(ByteRange { start: denied.range.offset(), end: u64::MAX });
     let owner = Owner { owner: name, process, ..asking.clone() };
-    Held { owner, range, exclusive: denied.exclusive }
+    HeldLock { owner, range, exclusive: denied.exclusive }
 }
 
 /// What NLM is told where NFSv4's own words are more.
@@ -192,7 +192,7 @@ impl LockTable for StateService {
         let asked = (bits(shares.read, shares.write), bits(shares.deny_read, shares.deny_write));
         let share = || self.state().share(file(key), share_owner(asking), asked, self.now());
         self.delegations().hold(|| attempt.share(share)).await.map_err(|status| match status {
-            Status::ShareDenied => LockDenied::Conflict(Box::new(Held {
+            Status::ShareDenied => LockDenied::Conflict(Box::new(HeldLock {
                 owner: asking.clone(),
                 range: ByteRange { start: 0, end: u64::MAX },
                 exclusive: shares.write,

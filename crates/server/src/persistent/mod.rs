@@ -18,7 +18,8 @@ mod repetitions;
 mod resolve;
 
 pub(crate) use record::{
-    Change, Entry, Intent, Moved, Named, SessionRecord, Setting, SlotKept, SlotRecord, Xattr, XattrSetting,
+    Change, Entry, Intent, Moved, Named, SessionRecord, Setting, SlotContents, SlotRecord, Xattr,
+    XattrSetting,
 };
-pub(crate) use repetitions::{Place, Repetition, Repetitions};
+pub(crate) use repetitions::{Repetition, Repetitions, SlotKey};
 pub(crate) use resolve::{Resolved, resolve};

@@ -27,18 +27,18 @@ pub(crate) struct SessionRecord {
 pub(crate) struct SlotRecord {
     pub(crate) sequence: u32,
     pub(crate) digest: u64,
-    pub(crate) kept: SlotKept,
+    pub(crate) kept: SlotContents,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Xdr)]
-pub(crate) enum SlotKept {
+pub(crate) enum SlotContents {
     /// What it is about to do: all but the last have been done.
     #[xdr(case = 0)]
     Intents(#[xdr(max = INTENTS_MAX)] Vec<Intent>),
     /// It is done.
     #[xdr(case = 1)]
     Reply(#[xdr(max = BYTES_MAX)] Bytes),
-    /// It was done, as a server has found that started; what, as [`state::Kept::Done`] has it.
+    /// It was done, as a server has found that started; what, as [`state::CachedReply::Done`] has it.
     #[xdr(case = 2)]
     Done(#[xdr(max = BYTES_MAX)] Bytes),
     /// It is an OPEN that has made a file and was not answered, as a server has found that started.

@@ -20,7 +20,7 @@ pub(crate) struct Repetition {
 }
 
 /// Where there is a record of an OPEN.
-pub(crate) type Place = (SessionId, SlotId);
+pub(crate) type SlotKey = (SessionId, SlotId);
 
 /// See the module. Nothing is added while the server runs.
 #[derive(Debug, Default)]
@@ -31,13 +31,13 @@ pub(crate) struct Repetitions {
 #[derive(Debug, Default)]
 struct Inner {
     /// By client and name: the file's handle.
-    files: BTreeMap<(Bytes, Entry), (Bytes, Place)>,
+    files: BTreeMap<(Bytes, Entry), (Bytes, SlotKey)>,
     until: Now,
 }
 
 impl Repetitions {
     /// Expects these, until a time.
-    pub(crate) fn expect(&self, all: impl IntoIterator<Item = (Repetition, Place)>, until: Now) {
+    pub(crate) fn expect(&self, all: impl IntoIterator<Item = (Repetition, SlotKey)>, until: Now) {
         let by_name = |(Repetition { client, made }, place)| ((client, made.at), (made.object, place));
         *self.inner.lock() = Inner { files: all.into_iter().map(by_name).collect(), until };
     }
@@ -48,7 +48,7 @@ impl Repetitions {
     }
 
     /// Where the record is of the OPEN that this one repeats: once.
-    pub(crate) fn take(&self, repetition: Repetition, now: Now) -> Option<Place> {
+    pub(crate) fn take(&self, repetition: Repetition, now: Now) -> Option<SlotKey> {
         let mut inner = self.inner.lock();
         if now >= inner.until {
             inner.files.clear();
@@ -63,7 +63,7 @@ impl Repetitions {
 mod tests {
     use super::*;
 
-    const PLACE: Place = (SessionId([1; 16]), SlotId(2));
+    const PLACE: SlotKey = (SessionId([1; 16]), SlotId(2));
 
     fn repetition(client: &'static str, name: &'static str, file: &'static str) -> Repetition {
         let at = Entry { directory: "d".into(), name: name.into() };

@@ -23,7 +23,7 @@ use crate::metrics::Events;
 use crate::runtime::Runtime;
 pub(crate) use key::runs_once;
 use key::{Key, Keys};
-use table::{Begun, Table};
+use table::{CallStatus, Table};
 
 /// How much is kept for retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,20 +114,20 @@ impl Retries {
             let begun = {
                 let mut table = shard.table.lock();
                 let begun = table.begin(key, self.world.now_ms());
-                if matches!(begun, Begun::Full) {
+                if matches!(begun, CallStatus::Full) {
                     freed = Some(shard.freed.listen());
                 }
                 begun
             };
             match begun {
-                Begun::New => return Turn::Run(Ticket { world: &*self.world, shard, key, open: true }),
-                Begun::Kept(results) => return self.repeat(results),
-                Begun::Running(outcome) => {
+                CallStatus::New => return Turn::Run(Ticket { world: &*self.world, shard, key, open: true }),
+                CallStatus::Completed(results) => return self.repeat(results),
+                CallStatus::Running(outcome) => {
                     if let Some(results) = outcome.decided().await {
                         return self.repeat(results);
                     }
                 }
-                Begun::Full => {
+                CallStatus::Full => {
                     if let Some(freed) = freed {
                         freed.await;
                     }

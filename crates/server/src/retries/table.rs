@@ -15,28 +15,28 @@ const CALL_BYTES: usize = 320;
 const EXPIRED_AT_ONCE: usize = 4;
 
 /// What is known of a call that begins; `W` tells those who wait for it how it ends.
-pub(super) enum Begun<W> {
+pub(super) enum CallStatus<W> {
     /// Nothing: it runs now, and [`Table::finish`] must follow.
     New,
     /// It runs already.
     Running(W),
     /// It has run, and these are its results.
-    Kept(Results),
+    Completed(Results),
     /// Nothing, and there is no room: all others are under way.
     Full,
 }
 
-enum Known<W> {
+enum CallState<W> {
     /// Somebody may wait for it.
     Running(Option<W>),
-    Kept {
+    Completed {
         number: u64,
         results: Results,
     },
 }
 
 /// A reply in the order of their ends.
-struct Kept {
+struct Expiry {
     key: Key,
     until_ms: u64,
 }
@@ -44,9 +44,9 @@ struct Kept {
 /// All calls that are known.
 pub(super) struct Table<W> {
     limits: RetryLimits,
-    calls: HashMap<Key, Known<W>>,
+    calls: HashMap<Key, CallState<W>>,
     /// Replies by number, the oldest first.
-    kept: BTreeMap<u64, Kept>,
+    kept: BTreeMap<u64, Expiry>,
     /// The numbers of each client's replies, the oldest first.
     clients: HashMap<IpAddr, VecDeque<u64>>,
     /// How many replies each client has.
@@ -75,15 +75,15 @@ impl<W: Clone + Default> Table<W> {
     }
 
     /// A call has come.
-    pub(super) fn begin(&mut self, key: Key, now_ms: u64) -> Begun<W> {
+    pub(super) fn begin(&mut self, key: Key, now_ms: u64) -> CallStatus<W> {
         self.forget_expired(now_ms);
         match self.calls.get_mut(&key) {
-            Some(Known::Running(waiting)) => {
-                return Begun::Running(waiting.get_or_insert_default().clone());
+            Some(CallState::Running(waiting)) => {
+                return CallStatus::Running(waiting.get_or_insert_default().clone());
             }
-            Some(Known::Kept { number, results }) => {
+            Some(CallState::Completed { number, results }) => {
                 if self.kept.get(number).is_some_and(|kept| now_ms < kept.until_ms) {
-                    return Begun::Kept(results.clone());
+                    return CallStatus::Completed(results.clone());
                 }
                 self.forget(key);
             }
@@ -91,18 +91,18 @@ impl<W: Clone + Default> Table<W> {
         }
         while self.calls.len() >= self.limits.replies_max || self.bytes + CALL_BYTES > self.limits.bytes_max {
             if !self.forget_one() {
-                return Begun::Full;
+                return CallStatus::Full;
             }
         }
-        self.calls.insert(key, Known::Running(None));
+        self.calls.insert(key, CallState::Running(None));
         self.bytes += CALL_BYTES;
-        Begun::New
+        CallStatus::New
     }
 
     /// A call that was new has ended, with results that may be repeated or without; yields who is to be told.
     /// What alone is too large is not kept.
     pub(super) fn finish(&mut self, key: Key, results: Option<Results>, now_ms: u64) -> Option<W> {
-        let Some(Known::Running(waiting)) = self.calls.remove(&key) else { return None };
+        let Some(CallState::Running(waiting)) = self.calls.remove(&key) else { return None };
         let fits = |results: &Results| results.len() + CALL_BYTES <= self.limits.bytes_max;
         let Some(results) = results.filter(fits) else {
             self.bytes -= CALL_BYTES;
@@ -111,9 +111,9 @@ impl<W: Clone + Default> Table<W> {
         let number = self.next_number;
         self.next_number += 1;
         self.bytes += results.len();
-        self.calls.insert(key, Known::Kept { number, results });
+        self.calls.insert(key, CallState::Completed { number, results });
         let until_ms = now_ms.saturating_add(u64::from(self.limits.seconds) * 1000);
-        self.kept.insert(number, Kept { key, until_ms });
+        self.kept.insert(number, Expiry { key, until_ms });
         self.change_share(key.client, |numbers| numbers.push_back(number));
         while self.bytes > self.limits.bytes_max && self.forget_one() {}
         waiting
@@ -138,7 +138,7 @@ impl<W: Clone + Default> Table<W> {
 
     /// Forgets a call that has ended.
     fn forget(&mut self, key: Key) {
-        let Some(Known::Kept { number, results }) = self.calls.remove(&key) else { return };
+        let Some(CallState::Completed { number, results }) = self.calls.remove(&key) else { return };
         self.bytes -= results.len() + CALL_BYTES;
         self.kept.remove(&number);
         self.change_share(key.client, |numbers| {
@@ -181,10 +181,10 @@ mod tests {
     /// What is known, in a word.
     fn begin(table: &mut Table<u32>, key: Key, now_ms: u64) -> String {
         match table.begin(key, now_ms) {
-            Begun::New => "new".into(),
-            Begun::Running(_) => "running".into(),
-            Begun::Full => "full".into(),
-            Begun::Kept(results) => format!("kept {}", String::from_utf8_lossy(&results)),
+            CallStatus::New => "new".into(),
+            CallStatus::Running(_) => "running".into(),
+            CallStatus::Full => "full".into(),
+            CallStatus::Completed(results) => format!("kept {}", String::from_utf8_lossy(&results)),
         }
     }
 
@@ -198,9 +198,9 @@ mod tests {
         assert_eq!(kept, table.kept.len());
         let shares: BTreeSet<_> = table.clients.iter().map(|(client, of)| (of.len(), *client)).collect();
         assert_eq!(shares, table.shares);
-        let bytes = |call: &Known<u32>| match call {
-            Known::Running(_) => CALL_BYTES,
-            Known::Kept { results, .. } => CALL_BYTES + results.len(),
+        let bytes = |call: &CallState<u32>| match call {
+            CallState::Running(_) => CALL_BYTES,
+            CallState::Completed { results, .. } => CALL_BYTES + results.len(),
         };
         assert_eq!(table.bytes, table.calls.values().map(bytes).sum::<usize>());
         assert!(table.bytes <= table.limits.bytes_max && table.calls.len() <= table.limits.replies_max);

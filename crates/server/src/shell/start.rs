@@ -21,7 +21,7 @@ use super::ServeOptions;
 use super::control::Controlled;
 use super::descriptors::Descriptors;
 use super::exports::{
-    ExportSpec, Exported, ExportsError, Keeper, Probes, Reloaded, Terms, check_state_is_outside,
+    ExportSpec, ExportStore, Exported, ExportsError, Probes, Reloaded, Terms, check_state_is_outside,
 };
 use super::host_caller::HostCaller;
 use super::identity;
@@ -29,7 +29,7 @@ use super::memory_use;
 use super::metrics::MetricsServer;
 use super::names::SystemNames;
 use super::own_work::spawn_blocking;
-use super::records::{Found, Records};
+use super::records::{Records, RecoveredRecords};
 use super::side_listeners::{SideError, SideListeners};
 use super::state_files::StateFiles;
 use super::world::TokioWorld;
@@ -98,7 +98,7 @@ pub struct Running {
     address: SocketAddr,
     metrics: Option<SocketAddr>,
     options: ServeOptions,
-    keeper: Arc<Keeper>,
+    keeper: Arc<ExportStore>,
     services: StateService,
     programs: Arc<Programs<Exported, StateService, StateService>>,
     memory: Arc<MemoryBudget>,
@@ -285,7 +285,7 @@ fn start_with<'a>(
 
 /// In a box for the same reason as [`start_with`].
 fn reload_by(
-    keeper: Arc<Keeper>,
+    keeper: Arc<ExportStore>,
     exports: Vec<ExportSpec>,
     hides: bool,
     files: Option<Arc<StateFiles>>,
@@ -327,7 +327,7 @@ async fn on_a_thread<T: Send + 'static>(work: impl Future<Output = T> + Send + '
 /// A server that is put together and does not listen yet.
 struct Prepared {
     programs: Programs<Exported, StateService, StateService>,
-    keeper: Arc<Keeper>,
+    keeper: Arc<ExportStore>,
     services: StateService,
     records: Option<Arc<Records>>,
     files: Option<Arc<StateFiles>>,
@@ -346,12 +346,12 @@ async fn programs(
         back_ends: options.back_ends.clone(),
         probes,
     };
-    let keeper = on_a_thread(async move { Keeper::open(&specs, hides, terms).await }).await?;
+    let keeper = on_a_thread(async move { ExportStore::open(&specs, hides, terms).await }).await?;
     let exports = Arc::clone(keeper.exports());
     let world: Arc<dyn Runtime> = Arc::new(TokioWorld::new());
     let state = Arc::new(State::new(options.limits, identity::boot_number()));
     let files = options.state_directory.as_deref().map(|directory| Arc::new(StateFiles::new(directory)));
-    let (records, Found { sessions, mut restart, .. }) =
+    let (records, RecoveredRecords { sessions, mut restart, .. }) =
         open_records(options, files.as_ref(), &state, Now(world.now_ms()))?;
     restart.name = Some(options.host_name.clone().map_or_else(host_name, Into::into));
     let stable: Arc<dyn StableRecords> = match &records {
@@ -386,8 +386,8 @@ fn open_records(
     files: Option<&Arc<StateFiles>>,
     state: &State,
     now: Now,
-) -> Result<(Option<Arc<Records>>, Found), StartError> {
-    let Some(files) = files else { return Ok((None, Found::default())) };
+) -> Result<(Option<Arc<Records>>, RecoveredRecords), StartError> {
+    let Some(files) = files else { return Ok((None, RecoveredRecords::default())) };
     let failed = |source| ExportsError::StateDirectory { path: files.directory().to_owned(), source };
     files.remember().map_err(failed)?;
     let (records, mut found) = Records::open(files, options.persistent_sessions).map_err(failed)?;
@@ -415,7 +415,7 @@ fn host_name() -> bytes::Bytes {
     bytes::Bytes::copy_from_slice(rustix::system::uname().nodename().to_bytes())
 }
 
-async fn retry_forever(keeper: Arc<Keeper>) -> Infallible {
+async fn retry_forever(keeper: Arc<ExportStore>) -> Infallible {
     loop {
         tokio::time::sleep(RETRY).await;
         let keeper = Arc::clone(&keeper);
@@ -423,7 +423,7 @@ async fn retry_forever(keeper: Arc<Keeper>) -> Infallible {
     }
 }
 
-async fn tick_forever((services, keeper): (StateService, Arc<Keeper>)) -> Infallible {
+async fn tick_forever((services, keeper): (StateService, Arc<ExportStore>)) -> Infallible {
     let mut ticks = tokio::time::interval(TICK);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {

@@ -52,7 +52,7 @@ pub const ALL: [&str; 36] = [
 pub fn reached(history: &History) -> BTreeSet<&'static str> {
     let mut reached = BTreeSet::new();
     let (mut sent, mut answered) = (BTreeSet::new(), BTreeSet::new());
-    let mut seen = Seen::default();
+    let mut seen = ObservedChange::default();
     // By the present server, and by those before.
     let (mut arrived, mut interrupted) = (BTreeSet::new(), BTreeSet::new());
     for entry in &history.entries {
@@ -114,7 +114,7 @@ pub fn reached(history: &History) -> BTreeSet<&'static str> {
 
 /// What answers have said.
 #[derive(Default)]
-struct Seen {
+struct ObservedChange {
     /// That have a session.
     clients: BTreeSet<ClientId>,
     /// Hosts whose last LOCK was blocked.
@@ -123,7 +123,7 @@ struct Seen {
     named: Option<FileHandle>,
 }
 
-fn of_first_answer(seen: &mut Seen, request: &Request, outcome: &Outcome) -> Option<&'static str> {
+fn of_first_answer(seen: &mut ObservedChange, request: &Request, outcome: &Outcome) -> Option<&'static str> {
     let Outcome::Done(done) = outcome else { return None };
     let action = match request {
         Request::CreateSession { client, .. } => {

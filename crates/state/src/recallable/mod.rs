@@ -32,7 +32,7 @@ pub use granting::GrantRequest;
 pub use kind::{Class, KINDS, Kind};
 pub use overdue::Overdue;
 pub use returning::Returned;
-pub use uses::{FileUses, Held};
+pub use uses::{FileUses, HeldGrant};
 
 pub(crate) use grant::{Grant, SEQUENCE};
 pub(crate) use table::{GrantTable, Holder};

@@ -15,7 +15,7 @@ pub struct FileUses<'a> {
 
 /// A grant that is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Held {
+pub struct HeldGrant {
     /// The holder.
     pub client: ClientId,
     /// The kind.
@@ -76,8 +76,8 @@ impl<'a> FileUses<'a> {
 
     /// The grants whose range overlaps the range that is asked for. Takes as many steps as the file has
     /// grants.
-    pub fn overlapping(&self) -> impl Iterator<Item = Held> {
+    pub fn overlapping(&self) -> impl Iterator<Item = HeldGrant> {
         let held = self.state.grants.iter().filter(|held| held.range.overlaps(&self.range));
-        held.map(|held| Held { client: held.client.id(), kind: held.kind, range: held.range })
+        held.map(|held| HeldGrant { client: held.client.id(), kind: held.kind, range: held.range })
     }
 }

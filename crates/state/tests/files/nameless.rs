@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proto::nfs4::StateId;
-use state::{DelegationKind, FileId, Keeper, Keeping, Limits, Now, Opened, State};
+use state::{DelegationKind, FileId, Keeping, Limits, Now, Opened, RetainedFile, State};
 
 use crate::fixture::{FILE, T0, client, open};
 
@@ -29,7 +29,7 @@ fn a_file_is_kept_until_its_last_open_and_its_last_delegation_end() {
     let Opened { state_id: first, delegation, .. } = open(&state, &a, FILE, Some(DelegationKind::Read));
     let second = open(&state, &b, FILE, None).state_id;
     assert!(state.name_removed(FILE));
-    let noted = || Keeper::new(Noted(Arc::clone(&state), Arc::clone(&dropped)));
+    let noted = || RetainedFile::new(Noted(Arc::clone(&state), Arc::clone(&dropped)));
     assert_eq!(state.keep(FILE, noted(), 1), Keeping::Kept);
     let count = || (state.kept_files(), dropped.load(Ordering::Relaxed));
     state.close(&a, &first).unwrap();
@@ -46,7 +46,7 @@ fn it_goes_with_the_client_too() {
     let a = client(&state, "a");
     open(&state, &a, FILE, None);
     assert!(state.name_removed(FILE));
-    let keeper = Keeper::new(Noted(Arc::clone(&state), Arc::clone(&dropped)));
+    let keeper = RetainedFile::new(Noted(Arc::clone(&state), Arc::clone(&dropped)));
     assert_eq!(state.keep(FILE, keeper, 1), Keeping::Kept);
     let late = Now(T0.0 + 1 + u64::from(state.limits().lease_seconds) * 1000);
     assert!(state.begin_expel(&a, late));
@@ -60,15 +60,15 @@ fn removed_files_are_kept_while_open_up_to_the_bound() {
     let (state, _) = setting();
     let a = client(&state, "a");
     assert!(!state.name_removed(FILE));
-    assert_eq!(state.keep(FILE, Keeper::new(()), 1), Keeping::Unwanted);
+    assert_eq!(state.keep(FILE, RetainedFile::new(()), 1), Keeping::Unwanted);
     let other = FileId(8, 1);
     let opens: [StateId; 2] = [FILE, other].map(|file| open(&state, &a, file, None).state_id);
-    assert_eq!(state.keep(FILE, Keeper::new(()), 1), Keeping::Kept);
-    assert_eq!(state.keep(FILE, Keeper::new(()), 1), Keeping::Kept, "once");
-    assert_eq!(state.keep(other, Keeper::new(()), 1), Keeping::TooMany);
+    assert_eq!(state.keep(FILE, RetainedFile::new(()), 1), Keeping::Kept);
+    assert_eq!(state.keep(FILE, RetainedFile::new(()), 1), Keeping::Kept, "once");
+    assert_eq!(state.keep(other, RetainedFile::new(()), 1), Keeping::TooMany);
     assert_eq!(state.kept_files(), 1);
     state.close(&a, &opens[0]).unwrap();
-    assert_eq!(state.keep(other, Keeper::new(()), 1), Keeping::Kept);
+    assert_eq!(state.keep(other, RetainedFile::new(()), 1), Keeping::Kept);
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn an_open_can_tell_that_a_file_was_removed_or_let_go_of_meanwhile() {
     state.name_removed(FILE);
     let removed = state.removals();
     assert_ne!(removed, before);
-    assert_eq!(state.keep(FILE, Keeper::new(()), 1), Keeping::Kept);
+    assert_eq!(state.keep(FILE, RetainedFile::new(()), 1), Keeping::Kept);
     assert_eq!(state.removals(), removed);
     state.close(&a, &opened).unwrap();
     assert_ne!(state.removals(), removed);

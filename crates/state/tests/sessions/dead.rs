@@ -2,12 +2,12 @@
 
 use bytes::Bytes;
 use proto::nfs4::{SequenceId, SessionId, SlotId, Status, session_flags};
-use state::{CreateSession, DEAD_SESSIONS_MAX, DeadSession, DeadSlot, Kept, Now, State};
+use state::{CachedReply, CreateSession, DEAD_SESSIONS_MAX, DeadSession, DeadSlot, Now, State};
 
 use crate::fixture::*;
 
-const REPLY: Kept = Kept::Reply(Bytes::from_static(b"reply"));
-const DONE: Kept = Kept::Done(Bytes::from_static(b"done"));
+const REPLY: CachedReply = CachedReply::Reply(Bytes::from_static(b"reply"));
+const DONE: CachedReply = CachedReply::Done(Bytes::from_static(b"done"));
 
 fn dead(id: u8) -> DeadSession {
     let slot = |sequence, digest, kept| DeadSlot { sequence: SequenceId(sequence), digest, kept };

@@ -10,8 +10,8 @@ use crate::border::{Border, Lower, OWN_NODES};
 use crate::methods::methods;
 use crate::{
     Access, Attributes, Capabilities, Committed, Content, CreateMode, Created, DirPage, FileSystem, Handle,
-    Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Request, Result, Seen, SetAttributes, Settling,
-    Span, Stability, StatFs, Tell, Watch, Written, XattrMode, XattrName,
+    Limits, Name, NodeKind, ObjectId, ObservedChange, ReadDone, RemoveKind, Request, Result, SetAttributes,
+    Settling, Span, Stability, StatFs, Tell, Watch, Written, XattrMode, XattrName,
 };
 
 macro_rules! any {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::fixture::Fixture;
 use super::{Failure, Outcome};
-use crate::{Error, FileSystem, Seen, Tell};
+use crate::{Error, FileSystem, ObservedChange, Tell};
 
 pub(super) async fn own_changes_are_not_reported_to_watches<F: FileSystem>(fixture: &Fixture<F>) -> Outcome {
     let told = Arc::new(AtomicUsize::new(0));
@@ -16,9 +16,9 @@ pub(super) async fn own_changes_are_not_reported_to_watches<F: FileSystem>(fixtu
     let fs = &fixture.fs;
     let file = fixture.file(&fixture.root, "f").await?;
     let watch = |node: &F::Node, least| fs.watch(node, least, &tell);
-    let first = watch(&file, Seen::Used)?;
-    let second = watch(&file, Seen::Changed)?;
-    let of_root = watch(&fixture.root, Seen::Changed)?;
+    let first = watch(&file, ObservedChange::Used)?;
+    let second = watch(&file, ObservedChange::Changed)?;
+    let of_root = watch(&fixture.root, ObservedChange::Changed)?;
     if [first.is_some(), second.is_some()] != [fixture.can.watch; 2] {
         return Err(Failure::new("a file is not watched as the capabilities say"));
     }

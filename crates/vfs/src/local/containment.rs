@@ -29,20 +29,20 @@ const LEVELS_IN_PLACE_MAX: usize = 64;
 /// The directories of an export that were found to be inside.
 #[derive(Default)]
 pub(super) struct Containment {
-    known: Mutex<Known>,
+    known: Mutex<KnownDirectories>,
     /// Levels that were climbed.
     #[cfg(test)]
     climbed: std::sync::atomic::AtomicUsize,
 }
 
 #[derive(Default)]
-struct Known {
+struct KnownDirectories {
     inodes: HashSet<u64>,
     /// When the first of them was found, and how many renames there had been.
     since: Option<(Instant, u64)>,
 }
 
-impl Known {
+impl KnownDirectories {
     /// Forgets all if they are too old or too many, or a name was moved.
     fn refresh(&mut self, renames: u64) {
         let is_fresh =

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use super::make::{AtNaming, Syncs};
 use super::object::{Descriptors, Node, Object};
-use super::open::{Place, open_contained, proc_path};
+use super::open::{Location, open_contained, proc_path};
 use super::{Export, stat};
 use crate::{
     CreateMode, Created, Error, FileKind, Identity, Request, Result, SetAttributes, SetTime, Settling,
@@ -30,7 +30,7 @@ impl Export {
     pub(super) async fn create(
         self: &Arc<Self>,
         request: Request<'_>,
-        place: Place<'_>,
+        place: Location<'_>,
         mode: &CreateMode,
     ) -> Result<Created<Node>> {
         let (created, syncs) = self.create_and_sync(request, place, mode).await?;
@@ -44,7 +44,7 @@ impl Export {
     pub(super) async fn begin_create(
         self: &Arc<Self>,
         request: Request<'_>,
-        place: Place<'_>,
+        place: Location<'_>,
         mode: &CreateMode,
     ) -> Result<(Created<Node>, Settling)> {
         let (created, syncs) = self.create_and_sync(request, place, mode).await?;
@@ -54,7 +54,7 @@ impl Export {
     async fn create_and_sync(
         self: &Arc<Self>,
         request: Request<'_>,
-        place: Place<'_>,
+        place: Location<'_>,
         mode: &CreateMode,
     ) -> Result<(Created<Node>, Option<Syncs>)> {
         let opened = self.create_now(request.identity, place, mode)?;
@@ -69,7 +69,7 @@ impl Export {
         Ok((Created { node: Node(opened.object), attributes, created: opened.created.is_some() }, syncs))
     }
 
-    fn create_now(&self, identity: &Identity, place: Place<'_>, mode: &CreateMode) -> Result<Opened> {
+    fn create_now(&self, identity: &Identity, place: Location<'_>, mode: &CreateMode) -> Result<Opened> {
         let dir = self.dir_path(place.0)?;
         for _ in 0..ATTEMPTS {
             let made = if self.read_only {
@@ -92,7 +92,7 @@ impl Export {
         &self,
         identity: &Identity,
         dir: BorrowedFd<'_>,
-        place: Place<'_>,
+        place: Location<'_>,
         mode: &CreateMode,
     ) -> Result<Opened> {
         self.cache.check_room()?;
@@ -133,7 +133,7 @@ impl Export {
         &self,
         identity: &Identity,
         dir: BorrowedFd<'_>,
-        place: Place<'_>,
+        place: Location<'_>,
         set: &SetAttributes,
     ) -> Result<Option<Opened>> {
         let bits = Mode::from_raw_mode(set.mode.unwrap_or(0o600));
@@ -159,7 +159,13 @@ impl Export {
 
     /// A new file. One descriptor serves all purposes: it may write even where the mode does not let it be
     /// opened again.
-    fn opened(&self, fd: Arc<OwnedFd>, stat: Statx, at_naming: AtNaming, place: Place<'_>) -> Result<Opened> {
+    fn opened(
+        &self,
+        fd: Arc<OwnedFd>,
+        stat: Statx,
+        at_naming: AtNaming,
+        place: Location<'_>,
+    ) -> Result<Opened> {
         let descriptors = Descriptors { path: Some(fd.clone()), read: Some(fd.clone()), write: Some(fd) };
         Ok(Opened { object: self.adopt(descriptors, &stat, Some(place))?, stat, created: Some(at_naming) })
     }

@@ -10,8 +10,8 @@ use rustix::io::Errno;
 
 use super::glance::Moment;
 use super::object::{Descriptors, Node, Object, Purpose};
-use super::open::{Place, open_contained};
-use super::placement::{Keep, Lend};
+use super::open::{Location, open_contained};
+use super::placement::{AsArgument, IntoOwned};
 use super::pool::Task;
 use super::{Export, stat, sys};
 use crate::permissions::READ;
@@ -40,7 +40,11 @@ const fn entry_bytes(name_bytes: usize) -> usize {
 }
 
 impl Export {
-    pub(super) fn lookup(&self, identity: &Identity, place: Place<'_>) -> Result<(Arc<Object>, Attributes)> {
+    pub(super) fn lookup(
+        &self,
+        identity: &Identity,
+        place: Location<'_>,
+    ) -> Result<(Arc<Object>, Attributes)> {
         let dir = self.dir_path(place.0)?;
         self.acting.become_caller(identity)?;
         let (object, stat) = self.child(dir.as_fd(), place)?;
@@ -100,11 +104,11 @@ impl Export {
             }
             first = Some(page);
         }
-        let (export, kept, dir) = (self.clone(), request.keep(), dir.clone());
+        let (export, kept, dir) = (self.clone(), request.into_owned(), dir.clone());
         let (mut page, rest) = self
             .pool
             .run(request.line.number, move || {
-                let request = kept.lend();
+                let request = kept.as_argument();
                 let page = match first {
                     Some(page) => page,
                     None => export.list_for(request.identity, &dir, cookie, entries_max)?,

@@ -1,7 +1,7 @@
 //! What the kernel tells through fanotify, as bytes (`fanotify(7)`). Nothing here makes a system call.
 
 use super::sys::Fid;
-use crate::Seen;
+use crate::ObservedChange;
 
 const MODIFY: u64 = 0x2;
 const ATTRIB: u64 = 0x4;
@@ -31,11 +31,11 @@ const VERSION: u8 = 3;
 const INFO_FID: u8 = 1;
 
 /// What the kernel must be asked for, to tell of this and more.
-pub(super) fn mask(least: Seen, is_directory: bool) -> u64 {
+pub(super) fn mask(least: ObservedChange, is_directory: bool) -> u64 {
     match (is_directory, least) {
         (true, _) => CHANGES_OF_DIRECTORY,
-        (false, Seen::Changed) => CHANGES_OF_FILE,
-        (false, Seen::Used) => CHANGES_OF_FILE | USES,
+        (false, ObservedChange::Changed) => CHANGES_OF_FILE,
+        (false, ObservedChange::Used) => CHANGES_OF_FILE | USES,
     }
 }
 
@@ -43,7 +43,7 @@ pub(super) fn mask(least: Seen, is_directory: bool) -> u64 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
     /// Something was done to an object by a process; 0 is one that we may not know.
-    Of(Fid, Seen, i32),
+    Of(Fid, ObservedChange, i32),
     /// Too much has happened, and not all of it was told.
     Overflow,
 }
@@ -70,7 +70,8 @@ fn take(bytes: &[u8]) -> Option<(Option<Event>, &[u8])> {
         return Some((Some(Event::Overflow), after));
     }
     let pid = u32_at(event, 20)? as i32;
-    let seen = if mask & !(USES | ON_DIRECTORIES) == 0 { Seen::Used } else { Seen::Changed };
+    let seen =
+        if mask & !(USES | ON_DIRECTORIES) == 0 { ObservedChange::Used } else { ObservedChange::Changed };
     let fid = fid(event.get(metadata_length..)?);
     Some((fid.map(|fid| Event::Of(fid, seen, pid)), after))
 }
@@ -120,10 +121,10 @@ mod tests {
         bytes.extend(event(OVERFLOW, 0, &[]));
         bytes.extend(event(DELETE | ON_DIRECTORIES, 3, &[5; 8]));
         let expected = [
-            Event::Of(fid, Seen::Changed, 12),
-            Event::Of(fid, Seen::Used, 0),
+            Event::Of(fid, ObservedChange::Changed, 12),
+            Event::Of(fid, ObservedChange::Used, 0),
             Event::Overflow,
-            Event::Of(fid, Seen::Changed, 3),
+            Event::Of(fid, ObservedChange::Changed, 3),
         ];
         assert_eq!(parse(&bytes), expected);
     }

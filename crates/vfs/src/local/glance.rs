@@ -11,7 +11,7 @@ use std::sync::Arc;
 use rustix::fs::{Statx, StatxFlags};
 
 use super::object::{Descriptors, Object};
-use super::open::Place;
+use super::open::Location;
 use super::persistent::{Persistent, Proof};
 use super::sys::{self, FoundHandle};
 use super::{Export, change, stat};
@@ -35,7 +35,7 @@ impl Export {
     pub(super) fn glance(
         &self,
         dir: BorrowedFd<'_>,
-        place: Place<'_>,
+        place: Location<'_>,
         since: Moment,
     ) -> Option<(Arc<Object>, Statx)> {
         let found = sys::name_to_handle_in(dir, place.1.as_bytes()).ok()?;

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use super::attributes::{set_mode, set_owner, set_times};
 use super::object::{Node, Object};
-use super::open::Place;
+use super::open::Location;
 use super::pool::Task;
 use super::{Durability, Export, stat};
 use crate::permissions::{self, SET_GID};
@@ -16,7 +16,7 @@ use crate::{Attributes, Error, FileKind, Identity, Line, NodeKind, Request, Resu
 
 /// What to make.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum What<'a> {
+pub(super) enum NewObject<'a> {
     Directory,
     Symlink(&'a [u8]),
     Node(NodeKind),
@@ -51,8 +51,8 @@ impl Export {
     pub(super) async fn make(
         self: &Arc<Self>,
         request: Request<'_>,
-        place: Place<'_>,
-        what: What<'_>,
+        place: Location<'_>,
+        what: NewObject<'_>,
         set: &SetAttributes,
     ) -> Result<(Node, Attributes)> {
         let (object, attributes, at_naming) = self.make_now(request.identity, place, what, set)?;
@@ -94,14 +94,15 @@ impl Export {
     fn make_now(
         &self,
         identity: &Identity,
-        place: Place<'_>,
-        what: What<'_>,
+        place: Location<'_>,
+        what: NewObject<'_>,
         set: &SetAttributes,
     ) -> Result<(Arc<Object>, Attributes, AtNaming)> {
         let dir = self.dir_path(place.0)?;
         self.check_writable()?;
         self.cache.check_room()?;
-        let mode = set.mode.unwrap_or(if matches!(what, What::Directory) { 0o700 } else { 0o600 }) & 0o7777;
+        let mode =
+            set.mode.unwrap_or(if matches!(what, NewObject::Directory) { 0o700 } else { 0o600 }) & 0o7777;
         self.acting.become_caller(identity)?;
         self.with_room(|| make_bare(dir.as_fd(), place, what, mode)).map_err(|error| match error {
             Error::NotFound => self.explain(dir.as_fd(), Errno::NOENT),
@@ -109,7 +110,7 @@ impl Export {
         })?;
         self.moved(place.0);
         // The mode of a symbolic link has no meaning, and only files have a length to set.
-        let mode = (!matches!(what, What::Symlink(_))).then_some(mode);
+        let mode = (!matches!(what, NewObject::Symlink(_))).then_some(mode);
         let set = SetAttributes { mode, size: None, ..*set };
         let made = self.open_child(dir.as_fd(), place).and_then(|(object, stat)| {
             let fd = self.path(&object)?;
@@ -118,7 +119,8 @@ impl Export {
             Ok((object, attributes, at_naming))
         });
         if made.is_err() {
-            let flags = if matches!(what, What::Directory) { AtFlags::REMOVEDIR } else { AtFlags::empty() };
+            let flags =
+                if matches!(what, NewObject::Directory) { AtFlags::REMOVEDIR } else { AtFlags::empty() };
             self.take_back(identity, dir.as_fd(), place, flags);
         }
         made
@@ -130,7 +132,7 @@ impl Export {
         &self,
         identity: &Identity,
         dir: BorrowedFd<'_>,
-        place: Place<'_>,
+        place: Location<'_>,
         flags: AtFlags,
     ) {
         if self.acting.become_caller(identity).is_ok() {
@@ -202,18 +204,18 @@ impl Export {
     }
 }
 
-fn make_bare(dir: BorrowedFd<'_>, place: Place<'_>, what: What<'_>, mode: u32) -> Result<()> {
+fn make_bare(dir: BorrowedFd<'_>, place: Location<'_>, what: NewObject<'_>, mode: u32) -> Result<()> {
     let name = place.1.as_bytes();
     let bits = Mode::from_raw_mode(mode);
     match what {
-        What::Directory => mkdirat(dir, name, bits)?,
-        What::Symlink(target) => {
+        NewObject::Directory => mkdirat(dir, name, bits)?,
+        NewObject::Symlink(target) => {
             if target.is_empty() || target.contains(&0) {
                 return Err(Error::Invalid);
             }
             symlinkat(target, dir, name)?;
         }
-        What::Node(kind) => {
+        NewObject::Node(kind) => {
             let (file_type, device) = match kind {
                 NodeKind::Fifo => (FileType::Fifo, 0),
                 NodeKind::Socket => (FileType::Socket, 0),

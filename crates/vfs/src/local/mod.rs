@@ -83,8 +83,8 @@ use rustix::io::Errno;
 use crate::seal::Seal;
 use crate::{
     Access, Attributes, Capabilities, Committed, Content, CreateMode, Created, DirPage, FileSystem, Handle,
-    Limits, Name, NodeKind, ObjectId, ReadDone, RemoveKind, Request, Result, Seen, SetAttributes, Settling,
-    Span, Stability, StatFs, Tell, Watch, Written, XattrMode, XattrName,
+    Limits, Name, NodeKind, ObjectId, ObservedChange, ReadDone, RemoveKind, Request, Result, SetAttributes,
+    Settling, Span, Stability, StatFs, Tell, Watch, Written, XattrMode, XattrName,
 };
 use cache::Cache;
 use change::Changes;
@@ -313,7 +313,7 @@ impl FileSystem for Local {
         Ok(Committed { verifier: self.write_verifier() })
     }
 
-    fn watch(&self, node: &Node, least: Seen, tell: &Tell) -> Result<Option<Watch>> {
+    fn watch(&self, node: &Node, least: ObservedChange, tell: &Tell) -> Result<Option<Watch>> {
         if self.export.health.is_slow() {
             // What other processes do is told by the kernel, which may have to ask the file system first.
             return Err(crate::Error::TryAgain);
@@ -358,7 +358,7 @@ impl FileSystem for Local {
         set: &SetAttributes,
     ) -> Result<(Node, Attributes)> {
         placed!(self, request.line, (request, dir, name, set), |export| export
-            .make(request, (&dir.0, name), make::What::Directory, set)
+            .make(request, (&dir.0, name), make::NewObject::Directory, set)
             .await)
     }
 
@@ -371,7 +371,7 @@ impl FileSystem for Local {
         set: &SetAttributes,
     ) -> Result<(Node, Attributes)> {
         placed!(self, request.line, (request, dir, name, target, set), |export| export
-            .make(request, (&dir.0, name), make::What::Symlink(target), set)
+            .make(request, (&dir.0, name), make::NewObject::Symlink(target), set)
             .await)
     }
 
@@ -384,7 +384,7 @@ impl FileSystem for Local {
         set: &SetAttributes,
     ) -> Result<(Node, Attributes)> {
         placed!(self, request.line, (request, dir, name, kind, set), |export| export
-            .make(request, (&dir.0, name), make::What::Node(kind), set)
+            .make(request, (&dir.0, name), make::NewObject::Node(kind), set)
             .await)
     }
 

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 use super::make::AtNaming;
 use super::object::{Object, Purpose};
-use super::open::{Place, proc_path};
+use super::open::{Location, proc_path};
 use super::{Durability, Export, stat};
 use crate::{Error, FileKind, Identity, RemoveKind, Request, Result};
 
@@ -17,14 +17,14 @@ use crate::{Error, FileKind, Identity, RemoveKind, Request, Result};
 pub(super) const LARGE_BYTES: u64 = 16 << 20;
 
 /// An object and a descriptor on it.
-type Known = (Arc<Object>, Arc<OwnedFd>);
+type KnownObject = (Arc<Object>, Arc<OwnedFd>);
 
 impl Export {
     pub(super) async fn link(
         self: &Arc<Self>,
         request: Request<'_>,
         object: &Arc<Object>,
-        place: Place<'_>,
+        place: Location<'_>,
     ) -> Result<()> {
         self.link_now(request.identity, object, place)?;
         // What was written to it before is no part of this promise.
@@ -34,7 +34,7 @@ impl Export {
     pub(super) async fn remove(
         self: &Arc<Self>,
         request: Request<'_>,
-        place: Place<'_>,
+        place: Location<'_>,
         kind: RemoveKind,
     ) -> Result<()> {
         self.remove_now(request.identity, place, kind)?;
@@ -47,8 +47,8 @@ impl Export {
     pub(super) async fn rename(
         self: &Arc<Self>,
         request: Request<'_>,
-        from: Place<'_>,
-        to: Place<'_>,
+        from: Location<'_>,
+        to: Location<'_>,
     ) -> Result<()> {
         self.rename_now(request.identity, from, to)?;
         if self.durability == Durability::Async {
@@ -63,7 +63,7 @@ impl Export {
         target.await
     }
 
-    fn link_now(&self, identity: &Identity, object: &Arc<Object>, place: Place<'_>) -> Result<()> {
+    fn link_now(&self, identity: &Identity, object: &Arc<Object>, place: Location<'_>) -> Result<()> {
         let dir = self.dir_path(place.0)?;
         self.check_writable()?;
         if object.kind == FileKind::Directory {
@@ -88,7 +88,7 @@ impl Export {
         Ok(())
     }
 
-    fn remove_now(&self, identity: &Identity, place: Place<'_>, kind: RemoveKind) -> Result<()> {
+    fn remove_now(&self, identity: &Identity, place: Location<'_>, kind: RemoveKind) -> Result<()> {
         let dir = self.dir_path(place.0)?;
         self.check_writable()?;
         let victim = self.known_at(identity, dir.as_fd(), place)?;
@@ -107,7 +107,7 @@ impl Export {
         Ok(())
     }
 
-    fn rename_now(&self, identity: &Identity, from: Place<'_>, to: Place<'_>) -> Result<()> {
+    fn rename_now(&self, identity: &Identity, from: Location<'_>, to: Location<'_>) -> Result<()> {
         let from_dir = self.dir_path(from.0)?;
         let to_dir = self.dir_path(to.0)?;
         self.check_writable()?;
@@ -139,7 +139,12 @@ impl Export {
 
     /// The object at `place`, if it is known, with a descriptor that keeps it alive; `NotFound` where there
     /// is none.
-    fn known_at(&self, identity: &Identity, dir: BorrowedFd<'_>, place: Place<'_>) -> Result<Option<Known>> {
+    fn known_at(
+        &self,
+        identity: &Identity,
+        dir: BorrowedFd<'_>,
+        place: Location<'_>,
+    ) -> Result<Option<KnownObject>> {
         self.acting.become_caller(identity)?;
         let (stat, known) = self.look(dir, place.1)?;
         let known = match known {
@@ -157,7 +162,7 @@ impl Export {
     }
 
     /// Lets go of an object that has lost its last name: our descriptors alone would keep its space.
-    fn lost_name(&self, known: Option<Known>) {
+    fn lost_name(&self, known: Option<KnownObject>) {
         let Some((object, fd)) = known else { return };
         self.moved(&object);
         let Ok(stat) = stat::stat(fd.as_fd()) else { return };

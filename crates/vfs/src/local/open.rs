@@ -19,7 +19,7 @@ const CONTAINED: ResolveFlags = ResolveFlags::BENEATH
     .union(ResolveFlags::NO_XDEV);
 
 /// Where an object was found.
-pub(super) type Place<'a> = (&'a Arc<Object>, Name<'a>);
+pub(super) type Location<'a> = (&'a Arc<Object>, Name<'a>);
 
 /// Opens `name` in `dir` with the thread's ids.
 pub(super) fn open_contained(
@@ -82,7 +82,7 @@ impl Export {
     }
 
     /// The object called `name` in `dir`, with the thread's ids. One system call when it is known.
-    pub(super) fn child(&self, dir_fd: BorrowedFd<'_>, place: Place<'_>) -> Result<(Arc<Object>, Statx)> {
+    pub(super) fn child(&self, dir_fd: BorrowedFd<'_>, place: Location<'_>) -> Result<(Arc<Object>, Statx)> {
         let (stat, known) = self.look(dir_fd, place.1)?;
         self.check_mount(&stat)?;
         match known.filter(|known| known.is_open()) {
@@ -114,7 +114,7 @@ impl Export {
     pub(super) fn passing_child(
         &self,
         dir_fd: BorrowedFd<'_>,
-        place: Place<'_>,
+        place: Location<'_>,
     ) -> Result<(Arc<Object>, Statx)> {
         if !self.cache.is_half_full() {
             return self.child(dir_fd, place);
@@ -133,7 +133,7 @@ impl Export {
     pub(super) fn open_child(
         &self,
         dir_fd: BorrowedFd<'_>,
-        place: Place<'_>,
+        place: Location<'_>,
     ) -> Result<(Arc<Object>, Statx)> {
         let (descriptors, stat) = self.open_name(dir_fd, place.1)?;
         Ok((self.adopt(descriptors, &stat, Some(place))?, stat))
@@ -156,7 +156,7 @@ impl Export {
         &self,
         descriptors: Descriptors,
         stat: &Statx,
-        place: Option<Place<'_>>,
+        place: Option<Location<'_>>,
     ) -> Result<Arc<Object>> {
         let object = self.object(Self::id_of(&descriptors, stat)?, descriptors, stat, place);
         Ok(if object.id == self.root.id { self.root.clone() } else { self.cache.insert(object) })
@@ -171,7 +171,7 @@ impl Export {
         id: Persistent,
         descriptors: Descriptors,
         stat: &Statx,
-        place: Option<Place<'_>>,
+        place: Option<Location<'_>>,
     ) -> Object {
         if let (Some(index), Some((dir, name))) = (&self.index, place) {
             index.note(id.fileid, dir.id.fileid, name.as_bytes());

@@ -23,10 +23,10 @@ macro_rules! placed {
             }
             true => {
                 let line = $line.number;
-                $(let $argument = $crate::local::placement::Keep::keep($argument);)*
+                $(let $argument = $crate::local::placement::IntoOwned::into_owned($argument);)*
                 let export = $local.export.clone();
                 let call = async move {
-                    $(let $argument = $crate::local::placement::Lend::lend(&$argument);)*
+                    $(let $argument = $crate::local::placement::AsArgument::as_argument(&$argument);)*
                     let $export = &export;
                     published(&$export.health, async { $call }).await
                 };
@@ -74,66 +74,66 @@ impl Export {
 }
 
 /// An argument of a call that can be kept until a thread of the pool makes it.
-pub(super) trait Keep {
+pub(super) trait IntoOwned {
     /// The owned form of the argument.
-    type Kept: for<'a> Lend<'a>;
+    type Owned: for<'a> AsArgument<'a>;
 
-    fn keep(self) -> Self::Kept;
+    fn into_owned(self) -> Self::Owned;
 }
 
 /// Gives a kept argument the form in which the call takes it.
-pub(super) trait Lend<'a> {
-    type Lent;
+pub(super) trait AsArgument<'a> {
+    type Argument;
 
-    fn lend(&'a self) -> Self::Lent;
+    fn as_argument(&'a self) -> Self::Argument;
 }
 
 /// Kept as a copy, and lent by reference.
 pub(super) struct Cloned<T>(T);
 
-impl<T: Clone + 'static> Keep for &T {
-    type Kept = Cloned<T>;
+impl<T: Clone + 'static> IntoOwned for &T {
+    type Owned = Cloned<T>;
 
-    fn keep(self) -> Cloned<T> {
+    fn into_owned(self) -> Cloned<T> {
         Cloned(self.clone())
     }
 }
 
-impl<'a, T: 'static> Lend<'a> for Cloned<T> {
-    type Lent = &'a T;
+impl<'a, T: 'static> AsArgument<'a> for Cloned<T> {
+    type Argument = &'a T;
 
-    fn lend(&'a self) -> &'a T {
+    fn as_argument(&'a self) -> &'a T {
         &self.0
     }
 }
 
 /// A request that a thread of the pool works on: no other request of its line waits for that thread, so it
 /// need not be the only one.
-pub(super) struct KeptRequest {
+pub(super) struct OwnedRequest {
     identity: Identity,
     line: u64,
 }
 
-impl Keep for Request<'_> {
-    type Kept = KeptRequest;
+impl IntoOwned for Request<'_> {
+    type Owned = OwnedRequest;
 
-    fn keep(self) -> KeptRequest {
-        KeptRequest { identity: self.identity.clone(), line: self.line.number }
+    fn into_owned(self) -> OwnedRequest {
+        OwnedRequest { identity: self.identity.clone(), line: self.line.number }
     }
 }
 
-impl<'a> Lend<'a> for KeptRequest {
-    type Lent = Request<'a>;
+impl<'a> AsArgument<'a> for OwnedRequest {
+    type Argument = Request<'a>;
 
-    fn lend(&'a self) -> Request<'a> {
+    fn as_argument(&'a self) -> Request<'a> {
         Request { identity: &self.identity, line: Line::numbered(self.line) }
     }
 }
 
-impl Keep for Bytes {
-    type Kept = Cloned<Self>;
+impl IntoOwned for Bytes {
+    type Owned = Cloned<Self>;
 
-    fn keep(self) -> Cloned<Self> {
+    fn into_owned(self) -> Cloned<Self> {
         Cloned(self)
     }
 }
@@ -141,20 +141,20 @@ impl Keep for Bytes {
 /// Kept and given as it is.
 pub(super) struct Copied<T>(T);
 
-impl<T: Copy> Lend<'_> for Copied<T> {
-    type Lent = T;
+impl<T: Copy> AsArgument<'_> for Copied<T> {
+    type Argument = T;
 
-    fn lend(&self) -> T {
+    fn as_argument(&self) -> T {
         self.0
     }
 }
 
 macro_rules! kept_as_they_are {
     ($($kind:ty),*) => {
-        $(impl Keep for $kind {
-            type Kept = Copied<$kind>;
+        $(impl IntoOwned for $kind {
+            type Owned = Copied<$kind>;
 
-            fn keep(self) -> Copied<$kind> {
+            fn into_owned(self) -> Copied<$kind> {
                 Copied(self)
             }
         })*
@@ -164,54 +164,54 @@ macro_rules! kept_as_they_are {
 kept_as_they_are!(u64, usize, bool, Access, Stability, NodeKind, RemoveKind, Span, XattrMode, Content);
 
 /// A name, or other bytes.
-pub(super) struct KeptBytes(Bytes);
-pub(super) struct KeptName(Bytes);
-pub(super) struct KeptXattrName(Bytes);
+pub(super) struct OwnedBytes(Bytes);
+pub(super) struct OwnedName(Bytes);
+pub(super) struct OwnedXattrName(Bytes);
 
-impl Keep for &[u8] {
-    type Kept = KeptBytes;
+impl IntoOwned for &[u8] {
+    type Owned = OwnedBytes;
 
-    fn keep(self) -> KeptBytes {
-        KeptBytes(Bytes::copy_from_slice(self))
+    fn into_owned(self) -> OwnedBytes {
+        OwnedBytes(Bytes::copy_from_slice(self))
     }
 }
 
-impl<'a> Lend<'a> for KeptBytes {
-    type Lent = &'a [u8];
+impl<'a> AsArgument<'a> for OwnedBytes {
+    type Argument = &'a [u8];
 
-    fn lend(&'a self) -> &'a [u8] {
+    fn as_argument(&'a self) -> &'a [u8] {
         &self.0
     }
 }
 
-impl Keep for Name<'_> {
-    type Kept = KeptName;
+impl IntoOwned for Name<'_> {
+    type Owned = OwnedName;
 
-    fn keep(self) -> KeptName {
-        KeptName(Bytes::copy_from_slice(self.as_bytes()))
+    fn into_owned(self) -> OwnedName {
+        OwnedName(Bytes::copy_from_slice(self.as_bytes()))
     }
 }
 
-impl<'a> Lend<'a> for KeptName {
-    type Lent = Name<'a>;
+impl<'a> AsArgument<'a> for OwnedName {
+    type Argument = Name<'a>;
 
-    fn lend(&'a self) -> Name<'a> {
+    fn as_argument(&'a self) -> Name<'a> {
         Name::new(&self.0).expect("it was a name")
     }
 }
 
-impl Keep for XattrName<'_> {
-    type Kept = KeptXattrName;
+impl IntoOwned for XattrName<'_> {
+    type Owned = OwnedXattrName;
 
-    fn keep(self) -> KeptXattrName {
-        KeptXattrName(Bytes::copy_from_slice(self.as_bytes()))
+    fn into_owned(self) -> OwnedXattrName {
+        OwnedXattrName(Bytes::copy_from_slice(self.as_bytes()))
     }
 }
 
-impl<'a> Lend<'a> for KeptXattrName {
-    type Lent = XattrName<'a>;
+impl<'a> AsArgument<'a> for OwnedXattrName {
+    type Argument = XattrName<'a>;
 
-    fn lend(&'a self) -> XattrName<'a> {
+    fn as_argument(&'a self) -> XattrName<'a> {
         XattrName::new(&self.0).expect("it was a name")
     }
 }

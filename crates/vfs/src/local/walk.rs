@@ -21,10 +21,10 @@ use crate::{Line, Name, Result};
 /// The longest path that is followed, in bytes.
 const PATH_BYTES_MAX: usize = 1 << 18;
 
-type Found = HashMap<Persistent, Arc<Object>>;
+type FoundObjects = HashMap<Persistent, Arc<Object>>;
 
 /// What a walk looks for.
-struct Wanted {
+struct WalkTargets {
     ids: HashSet<Persistent>,
     /// Their file ids, and those of the ones found already.
     fileids: HashSet<u64>,
@@ -67,7 +67,7 @@ impl Export {
             if waiting.is_empty() {
                 return;
             }
-            let mut wanted = Wanted {
+            let mut wanted = WalkTargets {
                 ids: waiting.iter().map(|(id, _)| *id).collect(),
                 fileids: waiting.iter().map(|(id, _)| id.fileid).collect(),
             };
@@ -86,8 +86,8 @@ impl Export {
 
     /// Looks for `wanted` and takes from it what it finds. Looks twice when names moved meanwhile, since a
     /// walk can miss what moves from before it to behind it.
-    fn walk(&self, wanted: &mut Wanted) -> rustix::io::Result<Found> {
-        let mut found = Found::new();
+    fn walk(&self, wanted: &mut WalkTargets) -> rustix::io::Result<FoundObjects> {
+        let mut found = FoundObjects::new();
         for _ in 0..2 {
             let renames = self.renames();
             self.walk_once(wanted, &mut found)?;
@@ -98,7 +98,7 @@ impl Export {
         Ok(found)
     }
 
-    fn walk_once(&self, wanted: &mut Wanted, found: &mut Found) -> rustix::io::Result<()> {
+    fn walk_once(&self, wanted: &mut WalkTargets, found: &mut FoundObjects) -> rustix::io::Result<()> {
         self.acting.become_self().map_err(|_| Errno::PERM)?;
         let root = self.root.descriptor(Purpose::Read).ok_or(Errno::BADF)?;
         let mut pending = vec![Vec::new()];
@@ -137,7 +137,7 @@ impl Export {
         object: &Arc<Object>,
         path: &[u8],
         pending: &mut Vec<Vec<u8>>,
-        (wanted, found): (&mut Wanted, &mut Found),
+        (wanted, found): (&mut WalkTargets, &mut FoundObjects),
     ) -> rustix::io::Result<()> {
         let mut buffer = [MaybeUninit::uninit(); 32 * 1024];
         let mut entries = RawDir::new(dir, &mut buffer);

@@ -21,7 +21,7 @@ use super::object::{Object, Purpose};
 use super::open::proc_path;
 use super::persistent::{Persistent, Proof};
 use super::sys::{self, Fid, Marked};
-use crate::{Error, FileKind, ObjectId, Result, Seen, Tell, Watch};
+use crate::{Error, FileKind, ObjectId, ObservedChange, Result, Tell, Watch};
 
 /// How often marks are taken away that nobody wants any more.
 const SWEEP: Duration = Duration::from_secs(1);
@@ -55,12 +55,12 @@ struct Mark {
     id: Persistent,
     object: ObjectId,
     mask: u64,
-    wanted: Vec<Wanted>,
+    wanted: Vec<WatchRequest>,
 }
 
-struct Wanted {
+struct WatchRequest {
     number: u64,
-    least: Seen,
+    least: ObservedChange,
     tell: Tell,
 }
 
@@ -78,7 +78,7 @@ impl Watcher {
     /// Why it does not.
     pub(super) fn new(root: &OwnedFd, marks_max: usize) -> rustix::io::Result<Self> {
         let group = sys::fanotify_group()?;
-        let (mask, root) = (events::mask(Seen::Changed, true), Marked::Open(root.as_fd()));
+        let (mask, root) = (events::mask(ObservedChange::Changed, true), Marked::Open(root.as_fd()));
         sys::fanotify_mark(group.as_fd(), true, mask, root)?;
         sys::fanotify_mark(group.as_fd(), false, mask, root)?;
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
@@ -105,13 +105,13 @@ impl Drop for Guard {
 }
 
 /// An object by which it can be marked.
-struct Found {
+struct MarkTarget {
     fd: Arc<OwnedFd>,
     /// Of the descriptor, where that is not open for data.
     path: Option<CString>,
 }
 
-impl Found {
+impl MarkTarget {
     /// When it is open for data.
     fn open(object: &Object) -> Option<Self> {
         let fd = object.descriptor(Purpose::Read).or_else(|| object.descriptor(Purpose::Write))?;
@@ -133,15 +133,15 @@ impl Export {
     pub(super) fn watch(
         self: &Arc<Self>,
         object: &Arc<Object>,
-        least: Seen,
+        least: ObservedChange,
         tell: &Tell,
     ) -> Result<Option<Watch>> {
         let (Some(Watcher(shared)), Proof::Fid(fid)) = (&self.watcher, object.id.proof) else {
             return Ok(None);
         };
-        let found = match Found::open(object) {
+        let found = match MarkTarget::open(object) {
             Some(found) => found,
-            None => Found::at(self.path(object)?),
+            None => MarkTarget::at(self.path(object)?),
         };
         let mut table = shared.table.lock();
         shared.start(&mut table, self)?;
@@ -158,7 +158,7 @@ impl Export {
         }
         let number = table.next;
         table.next += 1;
-        let wanted = Wanted { number, least, tell: Arc::clone(tell) };
+        let wanted = WatchRequest { number, least, tell: Arc::clone(tell) };
         if let Some(mark) = table.marks.get_mut(&fid) {
             mark.wanted.push(wanted);
         }
@@ -166,11 +166,12 @@ impl Export {
     }
 
     /// A descriptor of an inode that is marked, unless it is gone: then its mark is, too.
-    fn find_marked(&self, id: &Persistent) -> Option<Found> {
+    fn find_marked(&self, id: &Persistent) -> Option<MarkTarget> {
         let known = if *id == self.root.id { Some(self.root.clone()) } else { self.cache.get(id.fileid) };
         let known = known.filter(|object| object.id == *id);
         if let Some(object) = known {
-            let found = Found::open(&object).or_else(|| object.descriptor(Purpose::Path).map(Found::at));
+            let found =
+                MarkTarget::open(&object).or_else(|| object.descriptor(Purpose::Path).map(MarkTarget::at));
             if found.is_some() {
                 return found;
             }
@@ -179,7 +180,7 @@ impl Export {
             None => Arc::new(self.open_persistent(id).ok()?.0),
             Some(_) => self.open_hinted(id)?.descriptor(Purpose::Path)?,
         };
-        Some(Found::at(path))
+        Some(MarkTarget::at(path))
     }
 }
 
@@ -201,7 +202,7 @@ impl Shared {
         table: &mut Table,
         (fid, object): (Fid, &Object),
         mask: u64,
-        found: &Found,
+        found: &MarkTarget,
     ) -> rustix::io::Result<()> {
         let known = table.marks.get(&fid).map_or(0, |mark| mark.mask);
         if known & mask == mask {
@@ -270,9 +271,9 @@ impl Shared {
     }
 
     /// Who is to be told of an event, but for our own.
-    fn told_of(&self, event: &Event, own: i32) -> Vec<(Tell, ObjectId, Seen)> {
+    fn told_of(&self, event: &Event, own: i32) -> Vec<(Tell, ObjectId, ObservedChange)> {
         let table = self.table.lock();
-        let of = |mark: &Mark, seen: Seen| {
+        let of = |mark: &Mark, seen: ObservedChange| {
             let object = mark.object;
             let wanted = mark.wanted.iter().filter(|wanted| wanted.least <= seen);
             wanted.map(|wanted| (Arc::clone(&wanted.tell), object, seen)).collect::<Vec<_>>()
@@ -281,7 +282,9 @@ impl Shared {
             Event::Of(_, _, pid) if *pid == own => Vec::new(),
             Event::Of(fid, seen, _) => table.marks.get(fid).map(|mark| of(mark, *seen)).unwrap_or_default(),
             // Anything may have happened.
-            Event::Overflow => table.marks.values().flat_map(|mark| of(mark, Seen::Changed)).collect(),
+            Event::Overflow => {
+                table.marks.values().flat_map(|mark| of(mark, ObservedChange::Changed)).collect()
+            }
         }
     }
 

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// A directory and a name in it.
-type Place<'a> = (&'a Arc<Inode>, Name<'a>);
+type Location<'a> = (&'a Arc<Inode>, Name<'a>);
 
 impl Memory {
     pub(super) fn create_now(
@@ -141,7 +141,7 @@ impl Memory {
         Ok(())
     }
 
-    pub(super) fn rename_now(&self, who: &Identity, from: Place<'_>, to: Place<'_>) -> Result<()> {
+    pub(super) fn rename_now(&self, who: &Identity, from: Location<'_>, to: Location<'_>) -> Result<()> {
         let _tree = self.tree.lock();
         let moved = self.find(who, from)?.ok_or(Error::NotFound)?;
         let target = self.find(who, to)?;
@@ -215,7 +215,7 @@ impl Memory {
     fn make_new(
         &self,
         who: &Identity,
-        place: Place<'_>,
+        place: Location<'_>,
         kind: FileKind,
         content: Content,
         set: &SetAttributes,
@@ -231,7 +231,7 @@ impl Memory {
     fn make(
         &self,
         who: &Identity,
-        place: Place<'_>,
+        place: Location<'_>,
         kind: FileKind,
         content: Content,
         set: &SetAttributes,
@@ -277,7 +277,7 @@ impl Memory {
     }
 
     /// The object at `place`, for a caller who may search the directory.
-    fn find(&self, who: &Identity, place: Place<'_>) -> Result<Option<Arc<Inode>>> {
+    fn find(&self, who: &Identity, place: Location<'_>) -> Result<Option<Arc<Inode>>> {
         match self.lookup_now(who, place.0, place.1) {
             Ok(inode) => Ok(Some(inode)),
             Err(Error::NotFound) => Ok(None),
@@ -285,7 +285,7 @@ impl Memory {
         }
     }
 
-    fn check_free(&self, who: &Identity, place: Place<'_>) -> Result<()> {
+    fn check_free(&self, who: &Identity, place: Location<'_>) -> Result<()> {
         if self.find(who, place)?.is_some() {
             return Err(Error::Exists);
         }
@@ -293,7 +293,7 @@ impl Memory {
     }
 
     /// Gives the name to `fileid`, whether it is new or taken over.
-    fn enter(&self, place: Place<'_>, fileid: u64) -> Result<()> {
+    fn enter(&self, place: Location<'_>, fileid: u64) -> Result<()> {
         let name = place.1.as_bytes();
         let mut state = place.0.state.write();
         if state.entries()?.1.get(name).is_none() {
@@ -305,7 +305,7 @@ impl Memory {
     }
 
     /// Takes the name out.
-    fn leave(&self, place: Place<'_>) -> Result<()> {
+    fn leave(&self, place: Location<'_>) -> Result<()> {
         let name = place.1.as_bytes();
         let mut state = place.0.state.write();
         state.entries()?.1.remove(name);

@@ -16,7 +16,7 @@ const THINK_MAX: Duration = Duration::from_secs(3600);
 
 /// The file that a thread has open at some point of its loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Held {
+struct OpenFile {
     mode: Mode,
 }
 
@@ -105,8 +105,8 @@ fn check_phase(workload: &Composed, phase: &Phase) -> Result<(), Complaint> {
 fn check_steps(
     workload: &Composed,
     lines: &[Line],
-    mut held: Option<Held>,
-) -> Result<Option<Held>, Complaint> {
+    mut held: Option<OpenFile>,
+) -> Result<Option<OpenFile>, Complaint> {
     for line in lines {
         if line.times == 0 {
             return complain("loop", format!("`{}` cannot be done 0 times", line.step.word()));
@@ -119,7 +119,7 @@ fn check_steps(
     Ok(held)
 }
 
-fn after(workload: &Composed, step: &Step, held: Option<Held>) -> Result<Option<Held>, Complaint> {
+fn after(workload: &Composed, step: &Step, held: Option<OpenFile>) -> Result<Option<OpenFile>, Complaint> {
     let word = step.word();
     if let Some(name) = step.set() {
         if !workload.sets.contains_key(name) {
@@ -135,8 +135,8 @@ fn after(workload: &Composed, step: &Step, held: Option<Held>) -> Result<Option<
     let can_read = held.is_some_and(|held| held.mode.reads());
     let can_write = held.is_some_and(|held| held.mode.writes());
     match step {
-        Step::Create { .. } => return Ok(Some(Held { mode: Mode::ReadWrite })),
-        Step::Open { mode, .. } => return Ok(Some(Held { mode: *mode })),
+        Step::Create { .. } => return Ok(Some(OpenFile { mode: Mode::ReadWrite })),
+        Step::Open { mode, .. } => return Ok(Some(OpenFile { mode: *mode })),
         Step::Close => return Ok(None),
         Step::ReadWhole if !can_read => return not_open_for(word, "reading"),
         Step::WriteWhole if !can_write => return not_open_for(word, "writing"),

@@ -88,7 +88,7 @@ pub struct Phase {
     pub threads: Option<u32>,
     /// Which clients take part.
     #[serde(default)]
-    pub clients: Who,
+    pub clients: Participants,
     /// How long.
     pub seconds: Option<f64>,
     /// How often each client goes through the loop, all its threads together.
@@ -118,7 +118,7 @@ pub struct Phase {
 /// Which clients take part in a phase.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Who {
+pub enum Participants {
     /// All of them.
     #[default]
     All,
@@ -128,7 +128,7 @@ pub enum Who {
     Others,
 }
 
-impl Who {
+impl Participants {
     /// Whether the client with this number takes part.
     #[must_use]
     pub fn includes(self, client: u32) -> bool {

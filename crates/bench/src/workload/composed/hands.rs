@@ -1,6 +1,6 @@
 //! What one thread of a composed workload has in its hands, and the carrying out of one step after the other.
 
-use super::set::{Entry, Sets, Wanted};
+use super::set::{Entry, Presence, Sets};
 use super::steps;
 use crate::experiment::Composed;
 use crate::experiment::composed::{Line, Phase, Step};
@@ -23,13 +23,13 @@ pub(super) struct Hands<'a> {
     pub(super) random: Seeded,
     /// Pieces in which whole files are read and written.
     pub(super) io_bytes: u64,
-    pub(super) held: Option<Held<'a>>,
+    pub(super) held: Option<OpenFile<'a>>,
     /// Before the clock starts nobody waits for another: those who have something keep it.
     pub(super) at_once: bool,
 }
 
 /// An open file.
-pub(super) struct Held<'a> {
+pub(super) struct OpenFile<'a> {
     pub(super) set: &'a str,
     pub(super) entry: Entry,
     pub(super) file: File,
@@ -103,9 +103,9 @@ impl<'a> Hands<'a> {
         }
     }
 
-    pub(super) async fn close(&self, held: Held<'_>) -> Result<(), Error> {
+    pub(super) async fn close(&self, held: OpenFile<'_>) -> Result<(), Error> {
         held.file.close().await?;
-        self.sets.get(held.set).give_back(held.entry, Wanted::Present);
+        self.sets.get(held.set).give_back(held.entry, Presence::Present);
         Ok(())
     }
 }

@@ -12,14 +12,18 @@ use tokio::task::JoinSet;
 use tokio::task::coop::consume_budget;
 
 use super::passes::Passes;
-use super::{Curve, Error, Mount, Place, Station, threads};
+use super::{Curve, Error, Mount, Station, WorkDirectory, threads};
 use crate::experiment::Composed;
 use crate::experiment::composed::Phase;
 use hands::{Done, Hands};
 use set::Sets;
 
 /// Makes the files of the sets that all runs use.
-pub(super) async fn prepare(workload: &Composed, mount: &Arc<Mount>, place: &Place) -> Result<(), Error> {
+pub(super) async fn prepare(
+    workload: &Composed,
+    mount: &Arc<Mount>,
+    place: &WorkDirectory,
+) -> Result<(), Error> {
     tree::make(workload, mount, place, None).await
 }
 
@@ -27,7 +31,7 @@ pub(super) async fn prepare(workload: &Composed, mount: &Arc<Mount>, place: &Pla
 pub(super) async fn prepare_run(
     workload: &Composed,
     mount: &Arc<Mount>,
-    place: &Place,
+    place: &WorkDirectory,
     run: u64,
 ) -> Result<(), Error> {
     tree::make(workload, mount, place, Some(run)).await
@@ -37,7 +41,7 @@ pub(super) async fn prepare_run(
 pub(super) async fn remove_run(
     workload: &Composed,
     mount: &Arc<Mount>,
-    place: &Place,
+    place: &WorkDirectory,
     run: u64,
 ) -> Result<(), Error> {
     if workload.sets.keys().any(|set| workload.is_made_anew(set)) {

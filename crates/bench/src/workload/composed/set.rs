@@ -70,7 +70,7 @@ pub(super) struct Entry {
 
 /// What one thread has taken and gives back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum Presence {
     Present,
     Absent,
 }
@@ -96,10 +96,10 @@ struct State {
 }
 
 impl State {
-    fn take(&mut self, wanted: Wanted) -> Option<Entry> {
+    fn take(&mut self, wanted: Presence) -> Option<Entry> {
         let entries = match wanted {
-            Wanted::Present => &mut self.present,
-            Wanted::Absent => &mut self.absent,
+            Presence::Present => &mut self.present,
+            Presence::Absent => &mut self.absent,
         };
         let index = match &mut self.random {
             Some(random) => random.below(entries.len() as u64) as usize,
@@ -145,9 +145,9 @@ impl Set {
 
     /// Takes an entry, waiting while others have them all; none when there is none left. `at_once` does not
     /// wait.
-    pub(super) async fn take(&self, wanted: Wanted, at_once: bool) -> Option<Entry> {
+    pub(super) async fn take(&self, wanted: Presence, at_once: bool) -> Option<Entry> {
         if !self.changes {
-            return (wanted == Wanted::Present).then(|| self.shared_entry()).flatten();
+            return (wanted == Presence::Present).then(|| self.shared_entry()).flatten();
         }
         loop {
             let mut freed = std::pin::pin!(self.freed.notified());
@@ -177,15 +177,15 @@ impl Set {
     }
 
     /// Gives an entry back, which now is there or not.
-    pub(super) fn give_back(&self, entry: Entry, now: Wanted) {
+    pub(super) fn give_back(&self, entry: Entry, now: Presence) {
         if !self.changes {
             return;
         }
         let mut state = self.state.lock();
         state.taken -= 1;
         match now {
-            Wanted::Present => state.present.push_back(entry),
-            Wanted::Absent => state.absent.push_back(Entry { size: 0, content: entry.number, ..entry }),
+            Presence::Present => state.present.push_back(entry),
+            Presence::Absent => state.absent.push_back(Entry { size: 0, content: entry.number, ..entry }),
         }
         drop(state);
         self.freed.notify_waiters();
@@ -209,18 +209,18 @@ mod tests {
         Set::new(tree(entries, 20), entries, changes, random.then(|| Seeded::new(1, 1)))
     }
 
-    async fn take(set: &Set, wanted: Wanted) -> Option<u64> {
+    async fn take(set: &Set, wanted: Presence) -> Option<u64> {
         set.take(wanted, true).await.map(|entry| entry.number)
     }
 
     #[tokio::test]
     async fn entries_are_picked_in_rotation() {
         let set = set(5, true, false);
-        assert_eq!(take(&set, Wanted::Absent).await, Some(4), "four of five are there");
+        assert_eq!(take(&set, Presence::Absent).await, Some(4), "four of five are there");
         for turn in 0..8 {
-            let entry = set.take(Wanted::Present, true).await.unwrap();
+            let entry = set.take(Presence::Present, true).await.unwrap();
             assert_eq!(entry.number, turn % 4);
-            set.give_back(entry, Wanted::Present);
+            set.give_back(entry, Presence::Present);
         }
     }
 
@@ -230,9 +230,9 @@ mod tests {
             let set = set(10, changes, true);
             let mut seen = Vec::new();
             for _ in 0..200 {
-                let entry = set.take(Wanted::Present, true).await.unwrap();
+                let entry = set.take(Presence::Present, true).await.unwrap();
                 seen.push(entry.number);
-                set.give_back(entry, Wanted::Present);
+                set.give_back(entry, Presence::Present);
             }
             assert!((0..8).all(|number| seen.contains(&number)) && seen.iter().all(|number| *number < 8));
             assert!(seen.windows(2).any(|pair| pair[1] != (pair[0] + 1) % 8), "that is a rotation");
@@ -242,18 +242,18 @@ mod tests {
     #[tokio::test]
     async fn set_waits_for_a_taken_file_but_not_for_an_absent_one() {
         let set = Arc::new(set(1, true, false));
-        let entry = set.take(Wanted::Present, true).await.unwrap();
-        assert_eq!(take(&set, Wanted::Present).await, None, "at once");
+        let entry = set.take(Presence::Present, true).await.unwrap();
+        assert_eq!(take(&set, Presence::Present).await, None, "at once");
         let waiting = tokio::spawn({
             let set = set.clone();
-            async move { set.take(Wanted::Present, false).await }
+            async move { set.take(Presence::Present, false).await }
         });
         tokio::task::yield_now().await;
-        set.give_back(entry, Wanted::Present);
+        set.give_back(entry, Presence::Present);
         assert_eq!(waiting.await.unwrap(), Some(entry));
-        set.give_back(entry, Wanted::Absent);
-        assert_eq!(set.take(Wanted::Present, false).await, None, "nobody can give one back");
-        let gone = set.take(Wanted::Absent, false).await.unwrap();
+        set.give_back(entry, Presence::Absent);
+        assert_eq!(set.take(Presence::Present, false).await, None, "nobody can give one back");
+        let gone = set.take(Presence::Absent, false).await.unwrap();
         assert_eq!((gone.number, gone.size, gone.content), (0, 0, 0));
     }
 
@@ -262,10 +262,10 @@ mod tests {
         let set = set(5, false, false);
         let mut taken = Vec::new();
         for _ in 0..5 {
-            taken.extend(take(&set, Wanted::Present).await);
+            taken.extend(take(&set, Presence::Present).await);
         }
         assert_eq!(taken, [0, 1, 2, 3, 0]);
-        assert_eq!(take(&set, Wanted::Absent).await, None);
+        assert_eq!(take(&set, Presence::Absent).await, None);
         assert_eq!(set.present(), [0, 1, 2, 3]);
     }
 }

@@ -8,13 +8,13 @@ use super::draw;
 use crate::experiment::Composed;
 use crate::experiment::composed::FileSet;
 use crate::seeded::{Seeded, mix};
-use crate::workload::{Error, Mount, Pattern, Place, files};
+use crate::workload::{Error, Mount, Pattern, WorkDirectory, files};
 
 /// Files that are made at the same time.
 const PARALLEL: usize = 32;
 
 /// The directory of what only one run uses.
-pub(super) fn of_run(place: &Place, run: u64) -> String {
+pub(super) fn of_run(place: &WorkDirectory, run: u64) -> String {
     format!("{}/run-{run}", place.directory)
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Tree {
 
 impl Tree {
     /// The tree of the set called `name` that `client` works on in `run`.
-    pub(super) fn new(workload: &Composed, name: &str, place: &Place, client: u32, run: u64) -> Self {
+    pub(super) fn new(workload: &Composed, name: &str, place: &WorkDirectory, client: u32, run: u64) -> Self {
         let set = workload.sets[name].clone();
         let above = if workload.is_made_anew(name) { of_run(place, run) } else { place.directory.clone() };
         let owner = if set.shared { "all".to_owned() } else { client.to_string() };
@@ -115,7 +115,7 @@ fn digits(mut number: u64, base: u64) -> u32 {
 pub(super) async fn make(
     workload: &Composed,
     mount: &Arc<Mount>,
-    place: &Place,
+    place: &WorkDirectory,
     run: Option<u64>,
 ) -> Result<(), Error> {
     let mut trees = Vec::new();
@@ -182,7 +182,7 @@ pub(super) mod tests {
         };
         let sets = BTreeMap::from([("files".to_owned(), set)]);
         let workload = Composed { threads: 1, io_bytes: 1, sets, phases: Vec::new() };
-        let place = Place { directory: "/bench".to_owned(), clients: 1, seed: 1 };
+        let place = WorkDirectory { directory: "/bench".to_owned(), clients: 1, seed: 1 };
         Tree::new(&workload, "files", &place, 0, 3)
     }
 

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use proto::nfs4::{LookupArgs, Operation};
 
-use self::plan::{Amount, Ends, Plan, Spot, Step, Way};
+use self::plan::{Amount, Ends, Plan, PlannedPath, Spot, Step};
 use super::Mount;
 use super::open::owner_of;
 use super::send::Kind;
@@ -143,7 +143,7 @@ fn unlearn(ground: &Ground, at: &Names) {
 }
 
 /// How a COMPOUND comes to the place of an item; `None` when it goes alone.
-fn way(ground: &Ground, item: &Item) -> Option<Way> {
+fn way(ground: &Ground, item: &Item) -> Option<PlannedPath> {
     let spot = |dir: &Names| {
         let (node, names) = ground.nearest(dir);
         Spot { base: node.handle.clone(), names }
@@ -156,12 +156,14 @@ fn way(ground: &Ground, item: &Item) -> Option<Way> {
         | Item::Attributes { at }
         | Item::SetAttributes { at, .. }
         | Item::Symlink { at, .. }
-        | Item::ReadLink { at } => Way::At(parent(at)?, Ends::Elsewhere),
-        Item::MakeDirectory { at, .. } => Way::At(parent(at)?, Ends::In(act::last(at))),
-        Item::Remove { at, .. } => Way::At(parent(at)?, Ends::There),
-        Item::Rename { from, to } => Way::Between(parent(from)?, parent(to)?),
-        Item::Link { source, at, .. } => Way::FromObject(parent(source)?, act::last(source), parent(at)?),
-        Item::List { at } => Way::At(spot(at), Ends::There),
+        | Item::ReadLink { at } => PlannedPath::At(parent(at)?, Ends::Elsewhere),
+        Item::MakeDirectory { at, .. } => PlannedPath::At(parent(at)?, Ends::In(act::last(at))),
+        Item::Remove { at, .. } => PlannedPath::At(parent(at)?, Ends::There),
+        Item::Rename { from, to } => PlannedPath::Between(parent(from)?, parent(to)?),
+        Item::Link { source, at, .. } => {
+            PlannedPath::FromObject(parent(source)?, act::last(source), parent(at)?)
+        }
+        Item::List { at } => PlannedPath::At(spot(at), Ends::There),
         Item::Copy { .. } | Item::Fill { .. } | Item::Drain { .. } => return None,
     })
 }

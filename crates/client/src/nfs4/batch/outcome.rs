@@ -20,7 +20,7 @@ use crate::nfs4::convert::effect;
 use crate::nfs4::directories::raw_entry;
 use crate::nfs4::state::{ServerOpen, newest};
 use crate::node::{Handle, Node};
-use crate::protocol::{Effect, Found};
+use crate::protocol::{Effect, FoundObject};
 
 /// The pause before what the server was not ready for is sent again.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -266,7 +266,7 @@ impl Reading<'_> {
         }
     }
 
-    fn learn(&self, at: &Names, found: &Found) -> Arc<Node> {
+    fn learn(&self, at: &Names, found: &FoundObject) -> Arc<Node> {
         let node = self.ground.shared.learn_found(found, self.asked);
         if let Some((dir, name)) = known_place(self.ground, at) {
             self.ground.shared.set_name(&dir, &name, Some(&node), true);

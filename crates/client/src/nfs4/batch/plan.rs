@@ -63,7 +63,7 @@ pub(super) enum Ends {
 
 /// Where an item takes place, and what it takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum PlannedPath {
     /// In one directory.
     At(Spot, Ends),
     /// From the first directory, saved, to the second.
@@ -109,7 +109,7 @@ pub(super) struct Plan {
 impl Plan {
     /// Adds an item that takes `amount` besides its way. False when all of them together would go beyond
     /// `limits`, which are for what is left after SEQUENCE and everything around: nothing has changed then.
-    pub(super) fn add(&mut self, way: &Way, amount: Amount, limits: Amount) -> bool {
+    pub(super) fn add(&mut self, way: &PlannedPath, amount: Amount, limits: Amount) -> bool {
         let mut next = Draft { current: self.current.clone(), saved: self.saved.clone(), steps: Vec::new() };
         next.go(way);
         let all = next.steps.iter().fold(self.used.plus(amount), |sum, step| sum.plus(step.amount()));
@@ -137,9 +137,9 @@ struct Draft {
 }
 
 impl Draft {
-    fn go(&mut self, way: &Way) {
+    fn go(&mut self, way: &PlannedPath) {
         match way {
-            Way::At(spot, ends) => {
+            PlannedPath::At(spot, ends) => {
                 self.go_to(spot);
                 // Without its handle there is no shorter way back.
                 if *ends != Ends::There && !spot.names.is_empty() {
@@ -154,13 +154,13 @@ impl Draft {
                 }
             }
             // The two directories are what they were, whatever was moved between them.
-            Way::Between(from, to) => {
+            PlannedPath::Between(from, to) => {
                 self.go_to(from);
                 self.save();
                 self.go_to(to);
                 self.steps.push(Step::Act);
             }
-            Way::FromObject(from, name, to) => {
+            PlannedPath::FromObject(from, name, to) => {
                 self.go_to(from);
                 self.steps.extend([Step::Lookup(name.clone()), Step::SaveFh]);
                 (self.current, self.saved) = (None, None);
@@ -212,7 +212,7 @@ mod tests {
     const ONE: Amount = Amount { operations: 1, request_bytes: 10, reply_bytes: 10 };
     const MUCH: Amount = Amount { operations: 1000, request_bytes: 1 << 20, reply_bytes: 1 << 20 };
 
-    fn steps(ways: &[Way]) -> Vec<Step> {
+    fn steps(ways: &[PlannedPath]) -> Vec<Step> {
         let mut plan = Plan::default();
         for way in ways {
             assert!(plan.add(way, ONE, MUCH));
@@ -230,21 +230,22 @@ mod tests {
 
     #[test]
     fn removals_in_one_directory_take_one_way() {
-        let way = Way::At(spot("d", &[]), Ends::There);
+        let way = PlannedPath::At(spot("d", &[]), Ends::There);
         assert_eq!(steps(&[way.clone(), way.clone(), way]), [put("d"), Step::Act, Step::Act, Step::Act]);
     }
 
     #[test]
     fn files_in_a_directory_without_a_handle_come_back_to_it_by_the_saved_one() {
-        let way = Way::At(spot("r", &["a"]), Ends::Elsewhere);
+        let way = PlannedPath::At(spot("r", &["a"]), Ends::Elsewhere);
         let all = steps(&[way.clone(), way.clone()]);
         assert_eq!(all, [put("r"), lookup("a"), Step::SaveFh, Step::Act, Step::RestoreFh, Step::Act]);
     }
 
     #[test]
     fn a_directory_that_was_made_is_the_way_into_it() {
-        let make = |names: &[&str], name: &'static str| Way::At(spot("r", names), Ends::In(name.into()));
-        let file = Way::At(spot("r", &["a", "b"]), Ends::Elsewhere);
+        let make =
+            |names: &[&str], name: &'static str| PlannedPath::At(spot("r", names), Ends::In(name.into()));
+        let file = PlannedPath::At(spot("r", &["a", "b"]), Ends::Elsewhere);
         let all = steps(&[make(&[], "a"), make(&["a"], "b"), file.clone(), file]);
         let last = [Step::SaveFh, Step::Act, Step::RestoreFh, Step::Act];
         assert_eq!(all[..4], [put("r"), Step::Act, Step::SaveFh, Step::Act]);
@@ -253,9 +254,9 @@ mod tests {
 
     #[test]
     fn a_saved_directory_is_not_trusted_after_a_removal() {
-        let make = Way::At(spot("r", &[]), Ends::In("a".into()));
-        let file = Way::At(spot("r", &["a"]), Ends::Elsewhere);
-        let remove = Way::At(spot("r", &[]), Ends::There);
+        let make = PlannedPath::At(spot("r", &[]), Ends::In("a".into()));
+        let file = PlannedPath::At(spot("r", &["a"]), Ends::Elsewhere);
+        let remove = PlannedPath::At(spot("r", &[]), Ends::There);
         let all = steps(&[make.clone(), file.clone(), remove, make, file.clone(), file]);
         assert_eq!(all.iter().filter(|step| **step == Step::SaveFh).count(), 2, "{all:?}");
     }
@@ -264,12 +265,16 @@ mod tests {
     fn operation_that_does_not_fit_leaves_the_plan_unchanged() {
         let mut plan = Plan::default();
         let limits = Amount { operations: 3, ..MUCH };
-        let way = Way::At(spot("d", &[]), Ends::Elsewhere);
+        let way = PlannedPath::At(spot("d", &[]), Ends::Elsewhere);
         assert!(plan.add(&way, ONE, limits));
         let before = plan.steps().to_vec();
         assert!(!plan.add(&way, ONE, limits));
         assert_eq!(plan.steps(), before);
-        assert!(plan.add(&Way::At(spot("d", &[]), Ends::There), Amount { operations: 0, ..ONE }, limits));
+        assert!(plan.add(
+            &PlannedPath::At(spot("d", &[]), Ends::There),
+            Amount { operations: 0, ..ONE },
+            limits
+        ));
     }
 
     fn any_spot() -> impl Strategy<Value = Spot> {
@@ -277,13 +282,13 @@ mod tests {
             .prop_map(|(base, names)| spot(&base, &names.iter().map(String::as_str).collect::<Vec<_>>()))
     }
 
-    fn any_way() -> impl Strategy<Value = Way> {
+    fn any_way() -> impl Strategy<Value = PlannedPath> {
         prop_oneof![
-            any_spot().prop_map(|spot| Way::At(spot, Ends::There)),
-            any_spot().prop_map(|spot| Way::At(spot, Ends::Elsewhere)),
-            (any_spot(), "[ab]").prop_map(|(spot, name)| Way::At(spot, Ends::In(name.into()))),
-            (any_spot(), any_spot()).prop_map(|(from, to)| Way::Between(from, to)),
-            (any_spot(), any_spot()).prop_map(|(from, to)| Way::FromObject(from, "f".into(), to)),
+            any_spot().prop_map(|spot| PlannedPath::At(spot, Ends::There)),
+            any_spot().prop_map(|spot| PlannedPath::At(spot, Ends::Elsewhere)),
+            (any_spot(), "[ab]").prop_map(|(spot, name)| PlannedPath::At(spot, Ends::In(name.into()))),
+            (any_spot(), any_spot()).prop_map(|(from, to)| PlannedPath::Between(from, to)),
+            (any_spot(), any_spot()).prop_map(|(from, to)| PlannedPath::FromObject(from, "f".into(), to)),
         ]
     }
 
@@ -297,7 +302,7 @@ mod tests {
         ) {
             let limits = Amount { operations, request_bytes, reply_bytes: 400 };
             let mut plan = Plan::default();
-            let taken: Vec<&Way> = ways.iter().filter(|way| plan.add(way, ONE, limits)).collect();
+            let taken: Vec<&PlannedPath> = ways.iter().filter(|way| plan.add(way, ONE, limits)).collect();
             prop_assert!(plan.used.fits(limits));
             let (mut current, mut saved): (Option<Spot>, Option<Spot>) = (None, None);
             let (mut count, mut acts) = (0, 0);
@@ -311,7 +316,7 @@ mod tests {
                     Step::Act => {
                         prop_assert_eq!(*item, acts);
                         match taken[acts] {
-                            Way::At(spot, ends) => {
+                            PlannedPath::At(spot, ends) => {
                                 prop_assert_eq!(current.as_ref(), Some(spot));
                                 match ends {
                                     Ends::There => {}
@@ -319,10 +324,10 @@ mod tests {
                                     Ends::Elsewhere => current = None,
                                 }
                             }
-                            Way::Between(from, to) => {
+                            PlannedPath::Between(from, to) => {
                                 prop_assert_eq!((saved.as_ref(), current.as_ref()), (Some(from), Some(to)));
                             }
-                            Way::FromObject(from, name, to) => {
+                            PlannedPath::FromObject(from, name, to) => {
                                 let object = from.child(name);
                                 prop_assert_eq!(saved.as_ref(), Some(&object));
                                 prop_assert_eq!(current.as_ref(), Some(to));

@@ -11,7 +11,7 @@ use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
 use tokio::task::block_in_place;
 
-use super::side::{Cause, Found, Kind, Side, is_root};
+use super::side::{Cause, Kind, ObjectSummary, Side, is_root};
 use super::{Copy, Job};
 use crate::remote::Spot;
 
@@ -63,7 +63,7 @@ impl Copy<'_> {
     }
 
     /// Reads to the end, not to the reported size: pipes and files of `/proc` have none.
-    async fn upload(&self, from: &Path, found: &Found, to: &Spot) -> Result<(), Trouble> {
+    async fn upload(&self, from: &Path, found: &ObjectSummary, to: &Spot) -> Result<(), Trouble> {
         // Opening a pipe waits for its writer.
         let from = block_in_place(|| fs::File::open(from)).map_err(source)?;
         let mut has_holes = found.kind == Kind::File && found.size > found.used;
@@ -104,7 +104,7 @@ impl Copy<'_> {
         self.finish(file, found).await
     }
 
-    async fn download(&self, from: &Spot, found: &Found, to: &Path) -> Result<(), Trouble> {
+    async fn download(&self, from: &Spot, found: &ObjectSummary, to: &Path) -> Result<(), Trouble> {
         let file = open(from).await?;
         let mut options = fs::File::options();
         options.write(true).mode(found.mode & 0o777);
@@ -170,7 +170,7 @@ impl Copy<'_> {
         self.finish(file, &job.found).await
     }
 
-    async fn create(&self, to: &Spot, found: &Found) -> Result<File, Trouble> {
+    async fn create(&self, to: &Spot, found: &ObjectSummary) -> Result<File, Trouble> {
         let options = OpenOptions::new().write(true).mode(found.mode & 0o777 & !self.session.umask);
         let options = match self.arguments.no_clobber {
             true => options.create_new(true),
@@ -180,7 +180,7 @@ impl Copy<'_> {
     }
 
     /// The data are written: makes them stable, and gives the file the looks of the source if that is wanted.
-    async fn finish(&self, file: File, found: &Found) -> Result<(), Trouble> {
+    async fn finish(&self, file: File, found: &ObjectSummary) -> Result<(), Trouble> {
         if self.arguments.preserve {
             if is_root() {
                 let owner =
@@ -197,7 +197,7 @@ async fn open(from: &Spot) -> Result<File, Trouble> {
     from.client.open(&from.path, OpenOptions::new().read(true)).await.map_err(source)
 }
 
-fn is_same(job: &Job, there: &Found) -> bool {
+fn is_same(job: &Job, there: &ObjectSummary) -> bool {
     matches!((&job.source, &job.target), (Side::Remote(_), Side::Remote(_)))
         && there.identity == job.found.identity
 }

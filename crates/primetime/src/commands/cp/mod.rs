@@ -12,8 +12,8 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use futures_util::stream::{self, TryStreamExt};
 
 use crate::failure::Failure;
-use crate::remote::{Common, Place, Session, Work, run};
-use side::{Cause, Found, Kind, Side};
+use crate::remote::{Common, CopyEnd, Session, Work, run};
+use side::{Cause, Kind, ObjectSummary, Side};
 
 /// Files that are copied at the same time.
 const FILES_AT_ONCE: usize = 16;
@@ -37,8 +37,8 @@ pub(crate) struct Arguments {
     /// Sources, then the target: nfs://HOST:PORT/PATH?OPTIONS, or local paths; one of them at least is at a
     /// server
     #[arg(value_name = "SOURCE... TARGET", required = true, num_args = 2..,
-          value_parser = OsStringValueParser::new().try_map(Place::parse))]
-    places: Vec<Place>,
+          value_parser = OsStringValueParser::new().try_map(CopyEnd::parse))]
+    places: Vec<CopyEnd>,
     /// Copy directories with everything in them
     #[arg(short, long, visible_short_alias = 'R')]
     recursive: bool,
@@ -62,7 +62,7 @@ pub(crate) struct Arguments {
 /// Runs `primetime cp`.
 pub(crate) fn cp(arguments: &Arguments) -> Result<(), Failure> {
     let (target, sources) = arguments.places.split_last().ok_or_else(|| Failure::set_up("name a target"))?;
-    let is_local = |place: &Place| matches!(place, Place::Local(_));
+    let is_local = |place: &CopyEnd| matches!(place, CopyEnd::Local(_));
     if let Some(source) = sources.iter().find(|source| is_local(source) && is_local(target)) {
         return Err(Failure::set_up(format_args!(
             "both {source} and {target} are local; use cp(1), or name a server as nfs://host/path"
@@ -87,12 +87,12 @@ type Made = HashMap<String, Kind>;
 /// A file to be copied.
 struct Job {
     source: Side,
-    found: Found,
+    found: ObjectSummary,
     target: Side,
 }
 
 impl Copy<'_> {
-    async fn all(&self, sources: &[Place], target: &Place) -> Work {
+    async fn all(&self, sources: &[CopyEnd], target: &CopyEnd) -> Work {
         let target = Side::reach(self.session, target).await?;
         let into = match target.look(true).await {
             Ok(found) => matches!(found.kind, Kind::Directory),

@@ -13,7 +13,7 @@ use client::{Attributes, FileType, SetAttributes, SetTime, Time};
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps};
 
 use crate::failure::Failure;
-use crate::remote::{Place, Session, Spot};
+use crate::remote::{CopyEnd, Session, Spot};
 
 /// A place that was reached.
 #[derive(Debug, Clone)]
@@ -35,7 +35,7 @@ pub(super) enum Kind {
 
 /// What is known of an object.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Found {
+pub(super) struct ObjectSummary {
     pub(super) kind: Kind,
     pub(super) mode: u32,
     pub(super) uid: u32,
@@ -76,17 +76,17 @@ impl From<client::Error> for Cause {
 }
 
 impl Side {
-    pub(super) async fn reach(session: &Session, place: &Place) -> Result<Self, Failure> {
+    pub(super) async fn reach(session: &Session, place: &CopyEnd) -> Result<Self, Failure> {
         Ok(match place {
-            Place::Local(path) => Self::Local(path.clone()),
-            Place::Remote(url) => Self::Remote(session.spot(url).await?),
+            CopyEnd::Local(path) => Self::Local(path.clone()),
+            CopyEnd::Remote(url) => Self::Remote(session.spot(url).await?),
         })
     }
 
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> CopyEnd {
         match self {
-            Self::Local(path) => Place::Local(path.clone()),
-            Self::Remote(spot) => Place::Remote(spot.url.clone()),
+            Self::Local(path) => CopyEnd::Local(path.clone()),
+            Self::Remote(spot) => CopyEnd::Remote(spot.url.clone()),
         }
     }
 
@@ -98,12 +98,14 @@ impl Side {
     }
 
     /// What is there; of a symbolic link at the end itself, or what it leads to.
-    pub(super) async fn look(&self, follow: bool) -> Result<Found, Cause> {
+    pub(super) async fn look(&self, follow: bool) -> Result<ObjectSummary, Cause> {
         Ok(match (self, follow) {
-            (Self::Local(path), true) => Found::from(&fs::metadata(path)?),
-            (Self::Local(path), false) => Found::from(&fs::symlink_metadata(path)?),
-            (Self::Remote(spot), true) => Found::from(&spot.client.metadata(&spot.path).await?),
-            (Self::Remote(spot), false) => Found::from(&spot.client.symlink_metadata(&spot.path).await?),
+            (Self::Local(path), true) => ObjectSummary::from(&fs::metadata(path)?),
+            (Self::Local(path), false) => ObjectSummary::from(&fs::symlink_metadata(path)?),
+            (Self::Remote(spot), true) => ObjectSummary::from(&spot.client.metadata(&spot.path).await?),
+            (Self::Remote(spot), false) => {
+                ObjectSummary::from(&spot.client.symlink_metadata(&spot.path).await?)
+            }
         })
     }
 
@@ -151,7 +153,7 @@ impl Side {
     }
 
     /// Gives it the permissions and times of something else, and its owner where this user is root.
-    pub(super) async fn dress(&self, like: &Found) -> Result<(), Cause> {
+    pub(super) async fn dress(&self, like: &ObjectSummary) -> Result<(), Cause> {
         match self {
             Self::Local(path) => dress_here(path, like)?,
             Self::Remote(spot) => {
@@ -181,7 +183,7 @@ pub(super) fn is_root() -> bool {
 /// The unit of `st_blocks`, in bytes.
 const SECTOR_BYTES: u64 = 512;
 
-fn dress_here(path: &PathBuf, like: &Found) -> io::Result<()> {
+fn dress_here(path: &PathBuf, like: &ObjectSummary) -> io::Result<()> {
     use std::os::unix::fs::{PermissionsExt, chown};
     if is_root() {
         chown(path, Some(like.uid), Some(like.gid))?;
@@ -190,7 +192,7 @@ fn dress_here(path: &PathBuf, like: &Found) -> io::Result<()> {
     Ok(rustix::fs::utimensat(CWD, path, &like.timestamps(), AtFlags::empty())?)
 }
 
-impl Found {
+impl ObjectSummary {
     /// Sets permissions, times and, as root, the owner of an open local file. Another object that has taken
     /// over its name meanwhile is not changed.
     pub(super) fn dress_file(&self, file: &fs::File) -> io::Result<()> {
@@ -218,7 +220,7 @@ impl Found {
     }
 }
 
-impl From<&fs::Metadata> for Found {
+impl From<&fs::Metadata> for ObjectSummary {
     fn from(of: &fs::Metadata) -> Self {
         let time =
             |seconds, nanoseconds| Time { seconds, nanoseconds: u32::try_from(nanoseconds).unwrap_or(0) };
@@ -243,7 +245,7 @@ impl From<&fs::Metadata> for Found {
     }
 }
 
-impl From<&Attributes> for Found {
+impl From<&Attributes> for ObjectSummary {
     fn from(of: &Attributes) -> Self {
         Self {
             kind: match of.kind {

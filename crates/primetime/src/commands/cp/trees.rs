@@ -5,11 +5,11 @@ use std::io::ErrorKind;
 use client::{Existing, Location, TreeOptions};
 
 use super::Copy;
-use super::side::{Cause, Found, Kind, Side, is_root};
+use super::side::{Cause, Kind, ObjectSummary, Side, is_root};
 
 impl Copy<'_> {
     /// Copies a directory with everything in it. Failures are told.
-    pub(super) async fn tree(&self, source: &Side, found: &Found, target: &Side) {
+    pub(super) async fn tree(&self, source: &Side, found: &ObjectSummary, target: &Side) {
         self.session.progress.begin(source);
         let making = self.session.making(target);
         let made = match self.make_root(found, target).await {
@@ -55,7 +55,7 @@ impl Copy<'_> {
     }
 
     /// True when it was not there. Until the end its owner may write into it.
-    async fn make_root(&self, found: &Found, target: &Side) -> Result<bool, Cause> {
+    async fn make_root(&self, found: &ObjectSummary, target: &Side) -> Result<bool, Cause> {
         match target.create_dir(found.mode & 0o777 & !self.session.umask | 0o700).await {
             Ok(()) => Ok(true),
             Err(cause) if cause.kind == ErrorKind::AlreadyExists => match target.look(true).await?.kind {
@@ -66,7 +66,7 @@ impl Copy<'_> {
         }
     }
 
-    async fn set_mode(&self, found: &Found, target: &Side) -> Result<(), Cause> {
+    async fn set_mode(&self, found: &ObjectSummary, target: &Side) -> Result<(), Cause> {
         let mode = found.mode & 0o777 & !self.session.umask;
         if mode & 0o700 == 0o700 {
             return Ok(());

@@ -11,7 +11,7 @@ use clap::Args;
 use client::{Attributes, Batch, Descend, Time, TreeEntry, TreeOptions, Url};
 
 use crate::failure::Failure;
-use crate::remote::{Common, End, Output, Place, Session, Spot, Work, place, run};
+use crate::remote::{Common, CopyEnd, End, Output, Session, Spot, Work, remote_path, run};
 use tests_of::{Glob, Number, Size, Tests, Type};
 
 /// Objects that are removed together.
@@ -33,7 +33,7 @@ reached,
 4 a server lists names that no file can have, which were left out.")]
 pub(crate) struct Arguments {
     /// Where to begin, nfs://HOST:PORT/PATH?OPTIONS
-    #[arg(value_name = "URL", required = true, value_parser = place::url)]
+    #[arg(value_name = "URL", required = true, value_parser = remote_path::url)]
     urls: Vec<Url>,
     /// The name matches: * any bytes, ? one, [a-z] one of these
     #[arg(long, value_name = "GLOB")]
@@ -112,12 +112,12 @@ async fn modified(session: &Session, word: &OsString) -> Result<Time, End> {
     let failed = |cause: &dyn std::fmt::Display| {
         Failure::set_up(format_args!("cannot look at {}: {cause}; name a file that is there", word.display()))
     };
-    match Place::parse(word.clone()).map_err(Failure::set_up)? {
-        Place::Remote(url) => {
+    match CopyEnd::parse(word.clone()).map_err(Failure::set_up)? {
+        CopyEnd::Remote(url) => {
             let spot = session.spot(&url).await?;
             Ok(spot.client.metadata(&spot.path).await.map_err(|error| failed(&error))?.modified)
         }
-        Place::Local(path) => Ok(local_time(&path).map_err(|error| failed(&error))?),
+        CopyEnd::Local(path) => Ok(local_time(&path).map_err(|error| failed(&error))?),
     }
 }
 
@@ -154,10 +154,10 @@ async fn search(
             doomed.push((path.clone(), is_directory));
             return Ok(());
         }
-        output.write(place::below(&spot.url, path).to_string().as_bytes())?;
+        output.write(remote_path::below(&spot.url, path).to_string().as_bytes())?;
         output.write(if arguments.print0 { b"\0" } else { b"\n" })
     };
-    let name = place::file_name(spot.url.path()).unwrap_or(b"/");
+    let name = remote_path::file_name(spot.url.path()).unwrap_or(b"/");
     found(&Bytes::new(), name, Some(attributes))?;
     if attributes.is_directory() && arguments.maxdepth != Some(0) {
         let depth_max = arguments.maxdepth.unwrap_or(usize::MAX);
@@ -173,7 +173,7 @@ async fn search(
         let listed = spot.client.list_tree(&spot.path, &options, visit).await;
         shown?;
         match listed {
-            Ok(report) => session.report("search", &Place::Remote(spot.url.clone()), &report),
+            Ok(report) => session.report("search", &CopyEnd::Remote(spot.url.clone()), &report),
             Err(error) => session.failed("search", &spot.url, &error),
         }
     }
@@ -189,7 +189,7 @@ async fn remove(session: &Session, spot: &Spot, mut doomed: Doomed) {
     for doomed in doomed.chunks(REMOVALS_PER_BATCH) {
         let mut batch = Batch::new();
         for (path, is_directory) in doomed {
-            let path = place::join(&spot.path, path);
+            let path = remote_path::join(&spot.path, path);
             match is_directory {
                 true => batch.remove_dir(path),
                 false => batch.remove_file(path),
@@ -197,7 +197,7 @@ async fn remove(session: &Session, spot: &Spot, mut doomed: Doomed) {
         }
         for ((path, _), result) in doomed.iter().zip(spot.client.run(batch).await) {
             if let Err(error) = result {
-                session.failed("remove", place::below(&spot.url, path), &error);
+                session.failed("remove", remote_path::below(&spot.url, path), &error);
             }
         }
     }

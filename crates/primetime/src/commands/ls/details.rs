@@ -4,7 +4,7 @@ use bytes::Bytes;
 use client::Batch;
 
 use super::{Entry, Listing};
-use crate::remote::{Spot, place};
+use crate::remote::{Spot, remote_path};
 
 /// Entries that are asked for together.
 const ENTRIES_PER_BATCH: usize = 1024;
@@ -21,7 +21,7 @@ impl Listing<'_> {
         for rows in unknown.chunks_mut(ENTRIES_PER_BATCH) {
             let mut batch = Batch::new();
             for row in rows.iter() {
-                batch.symlink_metadata(place::join(&spot.path, &row.name));
+                batch.symlink_metadata(remote_path::join(&spot.path, &row.name));
             }
             for (row, result) in rows.iter_mut().zip(spot.client.run(batch).await) {
                 match result {
@@ -40,7 +40,7 @@ impl Listing<'_> {
             }
             let mut batch = Batch::new();
             for link in links.iter() {
-                batch.read_link(place::join(&spot.path, &link.name));
+                batch.read_link(remote_path::join(&spot.path, &link.name));
             }
             for (link, result) in links.iter_mut().zip(spot.client.run(batch).await) {
                 match result {

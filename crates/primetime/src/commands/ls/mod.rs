@@ -13,7 +13,7 @@ use clap::Args;
 use client::{Attributes, Url};
 
 use crate::failure::Failure;
-use crate::remote::{Common, Output, Session, Spot, Work, place, run};
+use crate::remote::{Common, Output, Session, Spot, Work, remote_path, run};
 use columns::columns;
 use long::Long;
 pub(crate) use row::{Entry, json};
@@ -40,7 +40,7 @@ Exit codes: 0 good, 1 something could not be listed, 3 wrong usage, or the serve
 )]
 pub(crate) struct Arguments {
     /// Directories or files, nfs://HOST:PORT/PATH?OPTIONS
-    #[arg(value_name = "URL", required = true, value_parser = place::url)]
+    #[arg(value_name = "URL", required = true, value_parser = remote_path::url)]
     urls: Vec<Url>,
     /// Show mode, links, owner, group, size, time and the target of symbolic links
     #[arg(short)]

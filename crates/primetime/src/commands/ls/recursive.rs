@@ -6,7 +6,7 @@ use std::sync::Arc;
 use client::{Descend, TreeEntry, TreeOptions};
 
 use super::row::Entry;
-use super::{Listing, SORTED_MAX, place};
+use super::{Listing, SORTED_MAX, remote_path};
 use crate::remote::{Spot, Work};
 
 /// What is in each directory, by its path below the root of the tree.
@@ -41,7 +41,7 @@ impl Listing<'_> {
         match listed {
             Ok(report) => {
                 for failure in &report.failures {
-                    let url = place::below(&spot.url, &failure.path);
+                    let url = remote_path::below(&spot.url, &failure.path);
                     self.session.failed("list", url, &failure.error);
                     directories.remove(&failure.path[..]);
                 }
@@ -62,11 +62,9 @@ impl Listing<'_> {
             let mut below: Vec<_> = entries
                 .iter()
                 .filter(|entry| entry.attributes.is_some_and(|known| known.is_directory()))
-                .map(
-                    |entry| {
-                        if path.is_empty() { entry.name.to_vec() } else { place::join(&path, &entry.name) }
-                    },
-                )
+                .map(|entry| {
+                    if path.is_empty() { entry.name.to_vec() } else { remote_path::join(&path, &entry.name) }
+                })
                 .collect();
             self.head(&here, true)?;
             let directory = Arc::new(here.url.clone());

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::remote::text::{escaped, type_name};
 use crate::remote::time::rfc3339;
-use crate::remote::{End, place};
+use crate::remote::{End, remote_path};
 
 /// An object that is shown.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl Entry {
     pub(crate) fn url(&self) -> Url {
         match &self.address {
             Address::Own(url) => (**url).clone(),
-            Address::In(directory) => place::below(directory, &self.name),
+            Address::In(directory) => remote_path::below(directory, &self.name),
         }
     }
 
@@ -80,13 +80,13 @@ struct Row<'a> {
     name: Cow<'a, str>,
     url: String,
     #[serde(flatten)]
-    known: Option<Known>,
+    known: Option<RowDetails>,
     #[serde(skip_serializing_if = "Option::is_none")]
     target: Option<Cow<'a, str>>,
 }
 
 #[derive(Serialize)]
-struct Known {
+struct RowDetails {
     #[serde(rename = "type")]
     kind: &'static str,
     /// Octal digits.
@@ -118,9 +118,9 @@ pub(crate) fn json(entry: &Entry) -> Result<String, End> {
     Ok(serde_json::to_string(&row).map_err(Failure::refused)?)
 }
 
-fn known(of: &Attributes) -> Known {
+fn known(of: &Attributes) -> RowDetails {
     let is_device = matches!(of.kind, FileType::Block | FileType::Character);
-    Known {
+    RowDetails {
         kind: type_name(of.kind),
         mode: format!("{:04o}", of.mode),
         links: of.links,

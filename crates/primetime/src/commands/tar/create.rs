@@ -11,7 +11,7 @@ use tokio::task::block_in_place;
 
 use super::Arguments;
 use crate::failure::Failure;
-use crate::remote::{End, Place, Session, Spot, Work, place, sentence};
+use crate::remote::{CopyEnd, End, Session, Spot, Work, remote_path, sentence};
 
 /// Files up to this size are read many at a time.
 const SMALL_BYTES_MAX: u64 = 256 << 10;
@@ -69,13 +69,13 @@ async fn list(session: &Session, spot: &Spot) -> Vec<Packed> {
         Descend::Into
     });
     match listed.await {
-        Ok(report) => session.report("pack", &Place::Remote(spot.url.clone()), &report),
+        Ok(report) => session.report("pack", &CopyEnd::Remote(spot.url.clone()), &report),
         Err(error) => session.failed("pack", &spot.url, &error),
     }
     for path in unknown {
         session.refused(format_args!(
             "cannot pack {}: the server does not say what it is; try again",
-            place::below(&spot.url, &path)
+            remote_path::below(&spot.url, &path)
         ));
     }
     objects.sort_unstable_by(|a, b| a.0.cmp(&b.0));
@@ -112,7 +112,7 @@ impl Packing<'_> {
         let mut batch = Batch::new();
         let mut places = Vec::new();
         for (place, (path, known)) in objects.iter().enumerate() {
-            let at = place::join(&self.spot.path, path);
+            let at = remote_path::join(&self.spot.path, path);
             match known.kind {
                 FileType::Symlink => drop(batch.read_link(at)),
                 FileType::Regular if known.size > 0 && known.size <= SMALL_BYTES_MAX => {
@@ -130,7 +130,7 @@ impl Packing<'_> {
         for (place, (path, known)) in objects.iter().enumerate() {
             match contents.remove(&place).transpose() {
                 Ok(content) => self.one(path, known, content).await?,
-                Err(error) => self.session.failed("pack", place::below(&self.spot.url, path), &error),
+                Err(error) => self.session.failed("pack", remote_path::below(&self.spot.url, path), &error),
             }
         }
         Ok(())
@@ -169,7 +169,7 @@ impl Packing<'_> {
             _ => {
                 self.session.refused(format_args!(
                     "cannot pack {}: it is a device, a pipe or a socket; leave it out",
-                    place::below(&self.spot.url, path)
+                    remote_path::below(&self.spot.url, path)
                 ));
                 Ok(())
             }
@@ -179,8 +179,8 @@ impl Packing<'_> {
     /// A file that is read while it is packed. One that becomes shorter meanwhile is filled up with zeros, up
     /// to [`PADDING_BYTES_MAX`]; beyond, the archive ends with an error.
     async fn large(&mut self, path: &Bytes, header: &mut Header) -> io::Result<()> {
-        let url = place::below(&self.spot.url, path);
-        let at = place::join(&self.spot.path, path);
+        let url = remote_path::below(&self.spot.url, path);
+        let at = remote_path::join(&self.spot.path, path);
         let file = match self.spot.client.open(at, OpenOptions::new().read(true)).await {
             Ok(file) => file,
             Err(error) => {

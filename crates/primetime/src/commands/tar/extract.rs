@@ -9,7 +9,7 @@ use ruzstd::decoding::StreamingDecoder;
 
 use super::Arguments;
 use crate::failure::Failure;
-use crate::remote::{Place, Session, Spot, Work, sentence};
+use crate::remote::{CopyEnd, Session, Spot, Work, sentence};
 
 const BUFFER_BYTES: usize = 256 << 10;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
@@ -35,7 +35,7 @@ pub(super) async fn extract(session: &Session, arguments: &Arguments, spot: &Spo
     };
     match spot.client.extract_tar(Archive::Raw(source), &spot.path, &options).await {
         Ok(report) => {
-            session.report("unpack", &Place::Remote(spot.url.clone()), &report);
+            session.report("unpack", &CopyEnd::Remote(spot.url.clone()), &report);
             if report.failures_total == 0 {
                 making.made();
             }

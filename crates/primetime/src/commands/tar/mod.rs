@@ -9,7 +9,7 @@ use clap::Args;
 use client::Url;
 
 use crate::failure::Failure;
-use crate::remote::{Common, place, run};
+use crate::remote::{Common, remote_path, run};
 
 /// The arguments of `tar`.
 #[derive(Debug, Args)]
@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     file: PathBuf,
     /// The directory to unpack into, which is made if it is not there, or to pack,
     /// nfs://HOST:PORT/PATH?OPTIONS
-    #[arg(short = 'C', long, value_name = "URL", value_parser = place::url, required = true)]
+    #[arg(short = 'C', long, value_name = "URL", value_parser = remote_path::url, required = true)]
     directory: Option<Url>,
     /// Keep the permissions of the archive with set-id bits, as root always does, and ignore the umask
     #[arg(short = 'p', long, visible_alias = "same-permissions", conflicts_with = "create")]

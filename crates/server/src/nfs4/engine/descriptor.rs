@@ -6,7 +6,7 @@ use proto::nfs4::{Operation, Status};
 
 /// Where an operation may stand in a COMPOUND (RFC 8881 §2.10.3, §18.46.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum OperationOrder {
     /// After SEQUENCE.
     InSession,
     /// First, and only there.
@@ -22,7 +22,7 @@ pub(crate) enum Place {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Descriptor {
     pub(crate) operation: Operation,
-    pub(crate) place: Place,
+    pub(crate) place: OperationOrder,
     /// Room that the reply must have before the operation runs, in bytes. It is the longest result of an
     /// operation that changes something, which cannot be undone. The loop drops the result of another
     /// operation when it turns out to be too long.
@@ -47,7 +47,7 @@ impl Descriptor {
     pub(crate) const fn looks(operation: Operation) -> Self {
         Self {
             operation,
-            place: Place::InSession,
+            place: OperationOrder::InSession,
             room_bytes: STATUS_BYTES,
             changes: false,
             runs_unsettled: false,

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use proto::nfs4::{SequenceId, SessionId, SlotId, Status};
 use state::{ChannelLimits, Client, Session, SlotTicket};
 
-use crate::persistent::{Intent, SlotKept, SlotRecord};
+use crate::persistent::{Intent, SlotContents, SlotRecord};
 use crate::services::StateService;
 
 /// Bytes that the RPC head takes of a reply: the session's limits include it.
@@ -106,10 +106,10 @@ impl InSession {
     pub(crate) fn intend(&self, intent: Intent) -> SlotRecord {
         let mut intents = self.intents.lock();
         intents.push(intent);
-        self.record(SlotKept::Intents(intents.clone()))
+        self.record(SlotContents::Intents(intents.clone()))
     }
 
-    fn record(&self, kept: SlotKept) -> SlotRecord {
+    fn record(&self, kept: SlotContents) -> SlotRecord {
         SlotRecord { sequence: self.sequence.0, digest: self.digest, kept }
     }
 
@@ -134,7 +134,7 @@ impl InSession {
         let kept = self.cache_this.then_some(reply);
         let has_intents = !self.intents.get_mut().is_empty();
         if let Some(reply) = kept.filter(|_| has_intents) {
-            let record = self.record(SlotKept::Reply(Bytes::copy_from_slice(reply)));
+            let record = self.record(SlotContents::Reply(Bytes::copy_from_slice(reply)));
             services.recovery().keep_slot_soon(self.session().id(), self.slot(), &record);
         }
         let completed = self.ticket.complete(kept);

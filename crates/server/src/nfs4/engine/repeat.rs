@@ -27,7 +27,7 @@ pub(crate) struct Repeat {
 }
 
 /// How an operation is answered again.
-pub(crate) enum Again<'a> {
+pub(crate) enum ReplayStep<'a> {
     /// By running it.
     Run,
     /// By the success that it was.
@@ -48,11 +48,11 @@ impl Repeat {
     }
 
     /// How the operation at `index` is answered again; `is_rerun` as its descriptor has it.
-    pub(crate) fn what(&self, index: u32, is_rerun: bool) -> Again<'_> {
+    pub(crate) fn what(&self, index: u32, is_rerun: bool) -> ReplayStep<'_> {
         match self.done.iter().find(|intent| intent.operation == index) {
-            Some(intent) => Again::Done(&intent.change, &self.made),
-            None if is_rerun => Again::Run,
-            None => Again::Lost,
+            Some(intent) => ReplayStep::Done(&intent.change, &self.made),
+            None if is_rerun => ReplayStep::Run,
+            None => ReplayStep::Lost,
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::nfs4::engine::descriptor::{Descriptor, SOME_DATA_BYTES};
 use crate::nfs4::engine::result::{Failure, decode};
 use crate::nfs4::engine::status;
 use crate::pages::{FIRST_ENTRIES_MAX, PAGE_ENTRIES_MAX, TURN_ENTRIES};
-use crate::runtime::{Begun, begin, give_way};
+use crate::runtime::{StartedFuture, begin, give_way};
 
 pub(crate) const DESCRIPTOR: Descriptor =
     Descriptor { room_bytes: SOME_DATA_BYTES, ..Descriptor::looks(Operation::ReadDir) };
@@ -185,7 +185,7 @@ struct Listing<'a, 'b, F: FileSystem> {
 }
 
 /// What somebody else knows of an entry's file.
-enum Known {
+enum HolderAttributes {
     /// Nothing that the file system does not know.
     Nothing,
     /// These attributes, or why they cannot be had.
@@ -218,7 +218,7 @@ impl<F: FileSystem> Listing<'_, '_, F> {
         let mut begun = None;
         loop {
             let (page, ended_before) = match begun.take() {
-                Some(page) => Begun::finish(page).await,
+                Some(page) => StartedFuture::finish(page).await,
                 None => read(cookie, self.room.page_entries(reply.len(), with_objects)).await,
             };
             let page = page.map_err(status::of)?;
@@ -239,9 +239,9 @@ impl<F: FileSystem> Listing<'_, '_, F> {
                     turn_end = self.room.entries + TURN_ENTRIES;
                     give_way().await;
                 }
-                let known = known.remove(&place).unwrap_or(Known::Nothing);
+                let known = known.remove(&place).unwrap_or(HolderAttributes::Nothing);
                 // The first that comes is asked, for those before it may have gone.
-                if matches!(known, Known::Unasked) && self.room.entries > 0 {
+                if matches!(known, HolderAttributes::Unasked) && self.room.entries > 0 {
                     return Ok(false);
                 }
                 cookie = entry.cookie;
@@ -281,7 +281,7 @@ impl<F: FileSystem> Listing<'_, '_, F> {
         &mut self,
         entries: &[DirEntry<F::Node>],
         ended_before: u64,
-    ) -> HashMap<usize, Known> {
+    ) -> HashMap<usize, HolderAttributes> {
         let state = self.context.server.state();
         // In this order: who is not seen to hold a delegation that it held when the entries were read is seen
         // to have ended it.
@@ -305,8 +305,10 @@ impl<F: FileSystem> Listing<'_, '_, F> {
         let (context, wanted) = (self.context, self.wanted);
         let asks = asks.into_iter().map(|(place, object, found, is_asked)| async move {
             match is_asked {
-                false => (place, Known::Unasked),
-                true => (place, Known::Newer(get_attr::newer(context, &object, found, wanted).await)),
+                false => (place, HolderAttributes::Unasked),
+                true => {
+                    (place, HolderAttributes::Newer(get_attr::newer(context, &object, found, wanted).await))
+                }
             }
         });
         let mut known: HashMap<_, _> = join_all(asks).await.into_iter().collect();
@@ -315,7 +317,7 @@ impl<F: FileSystem> Listing<'_, '_, F> {
                 continue;
             };
             let found = self.directory.beside(node.clone()).attributes().await.map_err(status::of);
-            known.insert(place, Known::Newer(found));
+            known.insert(place, HolderAttributes::Newer(found));
         }
         known
     }
@@ -324,7 +326,7 @@ impl<F: FileSystem> Listing<'_, '_, F> {
     async fn write_values(
         &self,
         entry: &DirEntry<F::Node>,
-        known: Known,
+        known: HolderAttributes,
         reply: &mut Encoder,
     ) -> Result<bool, Status> {
         match self.write_values_of_object(entry, known, reply).await {
@@ -386,7 +388,7 @@ impl<F: FileSystem> Listing<'_, '_, F> {
     async fn write_values_of_object(
         &self,
         entry: &DirEntry<F::Node>,
-        known: Known,
+        known: HolderAttributes,
         reply: &mut Encoder,
     ) -> Result<(), Status> {
         let fs = self.directory.fs();
@@ -402,9 +404,9 @@ impl<F: FileSystem> Listing<'_, '_, F> {
         };
         let object = self.directory.beside(node);
         let found = match known {
-            Known::Newer(newer) => newer?,
-            Known::Unasked => get_attr::newer(self.context, &object, found, self.wanted).await?,
-            Known::Nothing => found,
+            HolderAttributes::Newer(newer) => newer?,
+            HolderAttributes::Unasked => get_attr::newer(self.context, &object, found, self.wanted).await?,
+            HolderAttributes::Nothing => found,
         };
         attributes::encode(self.context, &object, &found, self.wanted, reply).await
     }

@@ -17,7 +17,7 @@ const MISSING_MS: u64 = 60_000;
 const RETRY_MS: u64 = 5_000;
 
 /// What was found, if anything.
-type Found<T> = Result<Option<T>, Unavailable>;
+type LookupResult<T> = Result<Option<T>, Unavailable>;
 
 /// Answers of the name service, also that there is no such name or no answer.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ pub(super) struct Cache {
 
 impl Cache {
     /// `None` when it must be asked.
-    pub(super) fn name(&self, kind: PrincipalKind, id: u32, now_ms: u64) -> Option<Found<Bytes>> {
+    pub(super) fn name(&self, kind: PrincipalKind, id: u32, now_ms: u64) -> Option<LookupResult<Bytes>> {
         self.names.get(&(kind, id), now_ms)
     }
 
@@ -37,14 +37,14 @@ impl Cache {
         &mut self,
         kind: PrincipalKind,
         id: u32,
-        name: Found<Bytes>,
+        name: LookupResult<Bytes>,
         now_ms: u64,
-    ) -> Found<Bytes> {
+    ) -> LookupResult<Bytes> {
         self.names.insert((kind, id), name, now_ms)
     }
 
     /// `None` when it must be asked.
-    pub(super) fn id(&self, kind: PrincipalKind, name: &Bytes, now_ms: u64) -> Option<Found<u32>> {
+    pub(super) fn id(&self, kind: PrincipalKind, name: &Bytes, now_ms: u64) -> Option<LookupResult<u32>> {
         self.ids.get(&(kind, name.clone()), now_ms)
     }
 
@@ -53,9 +53,9 @@ impl Cache {
         &mut self,
         kind: PrincipalKind,
         name: &[u8],
-        id: Found<u32>,
+        id: LookupResult<u32>,
         now_ms: u64,
-    ) -> Found<u32> {
+    ) -> LookupResult<u32> {
         // The name is a part of a request, which it must not keep in memory.
         self.ids.insert((kind, Bytes::copy_from_slice(name)), id, now_ms)
     }
@@ -70,7 +70,7 @@ struct Answers<K, V> {
 
 #[derive(Debug)]
 struct Answer<V> {
-    found: Found<V>,
+    found: LookupResult<V>,
     until_ms: u64,
 }
 
@@ -81,12 +81,12 @@ impl<K, V> Default for Answers<K, V> {
 }
 
 impl<K: Clone + Eq + Hash, V: Clone> Answers<K, V> {
-    fn get(&self, key: &K, now_ms: u64) -> Option<Found<V>> {
+    fn get(&self, key: &K, now_ms: u64) -> Option<LookupResult<V>> {
         let answer = self.kept.get(key)?;
         (now_ms < answer.until_ms).then(|| answer.found.clone())
     }
 
-    fn insert(&mut self, key: K, mut found: Found<V>, now_ms: u64) -> Found<V> {
+    fn insert(&mut self, key: K, mut found: LookupResult<V>, now_ms: u64) -> LookupResult<V> {
         let until_ms = now_ms
             + match found {
                 Ok(Some(_)) => FOUND_MS,

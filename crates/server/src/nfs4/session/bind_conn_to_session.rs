@@ -12,11 +12,11 @@ use vfs::FileSystem;
 use xdr::{Decoder, Encoder};
 
 use crate::nfs4::engine::context::Context;
-use crate::nfs4::engine::descriptor::{Descriptor, Place, STATUS_BYTES};
+use crate::nfs4::engine::descriptor::{Descriptor, OperationOrder, STATUS_BYTES};
 use crate::nfs4::engine::result::{Failure, decode, put};
 
 pub(crate) const DESCRIPTOR: Descriptor = Descriptor {
-    place: Place::Alone,
+    place: OperationOrder::Alone,
     room_bytes: STATUS_BYTES + 24,
     ..Descriptor::changes(Operation::BindConnToSession)
 };

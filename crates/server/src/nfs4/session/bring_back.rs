@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use futures_util::future::join_all;
 use proto::nfs4::{SequenceId, SlotId};
-use state::{DeadSession, DeadSlot, Kept, Now, Principal};
+use state::{CachedReply, DeadSession, DeadSlot, Now, Principal};
 use vfs::FileSystem;
 
 use crate::nfs4::engine::Nfs4;
 use crate::nfs4::engine::repeat::Repeat;
 use crate::persistent::{
-    Change, Entry, Intent, Named, Place, Repetition, Resolved, SessionRecord, SlotKept, SlotRecord, resolve,
+    Change, Entry, Intent, Named, Repetition, Resolved, SessionRecord, SlotContents, SlotKey, SlotRecord,
+    resolve,
 };
 use crate::stable::StoredSession;
 
@@ -52,7 +53,7 @@ impl<F: FileSystem> Nfs4<F> {
         let mut settled = Vec::new();
         for Read { stored, slots, .. } in sessions {
             for (slot, record) in slots {
-                if let SlotKept::Intents(intents) = &mut record.kept {
+                if let SlotContents::Intents(intents) = &mut record.kept {
                     let intents = std::mem::take(intents);
                     record.kept = self.settle(intents, &contested).await;
                     settled.push((stored.id, *slot, &*record));
@@ -66,8 +67,8 @@ impl<F: FileSystem> Nfs4<F> {
         .await;
     }
 
-    async fn settle(&self, intents: Vec<Intent>, contested: &BTreeMap<Entry, usize>) -> SlotKept {
-        let Some(last) = intents.last() else { return SlotKept::Nothing };
+    async fn settle(&self, intents: Vec<Intent>, contested: &BTreeMap<Entry, usize>) -> SlotContents {
+        let Some(last) = intents.last() else { return SlotContents::Nothing };
         let is_contested = last.change.entries().any(|entry| contested.get(entry) > Some(&1));
         let outcome = if is_contested {
             Resolved::Ambiguous
@@ -77,9 +78,11 @@ impl<F: FileSystem> Nfs4<F> {
         match (outcome, &last.change) {
             (Resolved::Done(Some(file)), Change::Open(entry)) if intents.len() == 1 => {
                 let object = Bytes::copy_from_slice(file.as_bytes());
-                return SlotKept::Made(Named { at: entry.clone(), object });
+                return SlotContents::Made(Named { at: entry.clone(), object });
             }
-            (Resolved::Done(made), _) => return SlotKept::Done(xdr::to_bytes(&Repeat::of(intents, made))),
+            (Resolved::Done(made), _) => {
+                return SlotContents::Done(xdr::to_bytes(&Repeat::of(intents, made)));
+            }
             (Resolved::NotDone, _) if intents.len() == 1 => {}
             (Resolved::NotDone, change) => {
                 tracing::warn!(operation = %change, "a request was carried out in part when the server \
@@ -92,7 +95,7 @@ impl<F: FileSystem> Nfs4<F> {
                 );
             }
         }
-        SlotKept::Nothing
+        SlotContents::Nothing
     }
 }
 
@@ -112,7 +115,7 @@ fn read(stored: StoredSession) -> Option<Read> {
 fn contested(sessions: &[Read]) -> BTreeMap<Entry, usize> {
     let mut all = BTreeMap::new();
     for (_, record) in sessions.iter().flat_map(|session| &session.slots) {
-        let SlotKept::Intents(intents) = &record.kept else { continue };
+        let SlotContents::Intents(intents) = &record.kept else { continue };
         for entry in intents.last().into_iter().flat_map(|intent| intent.change.entries()) {
             *all.entry(entry.clone()).or_default() += 1;
         }
@@ -121,9 +124,9 @@ fn contested(sessions: &[Read]) -> BTreeMap<Entry, usize> {
 }
 
 /// The OPENs of a session that its client will repeat.
-fn repetitions(session: &Read) -> impl Iterator<Item = (Repetition, Place)> {
+fn repetitions(session: &Read) -> impl Iterator<Item = (Repetition, SlotKey)> {
     session.slots.iter().filter_map(|(slot, record)| {
-        let SlotKept::Made(made) = &record.kept else { return None };
+        let SlotContents::Made(made) = &record.kept else { return None };
         let repetition = Repetition { client: session.session.client.clone(), made: made.clone() };
         Some((repetition, (session.stored.id, *slot)))
     })
@@ -132,9 +135,9 @@ fn repetitions(session: &Read) -> impl Iterator<Item = (Repetition, Place)> {
 fn dead(Read { stored, session, slots }: Read) -> DeadSession {
     let kept = slots.into_iter().filter_map(|(slot, record)| {
         let kept = match record.kept {
-            SlotKept::Reply(reply) => Kept::Reply(reply),
-            SlotKept::Done(done) => Kept::Done(done),
-            SlotKept::Intents(_) | SlotKept::Made(_) | SlotKept::Nothing => return None,
+            SlotContents::Reply(reply) => CachedReply::Reply(reply),
+            SlotContents::Done(done) => CachedReply::Done(done),
+            SlotContents::Intents(_) | SlotContents::Made(_) | SlotContents::Nothing => return None,
         };
         Some((slot, DeadSlot { sequence: SequenceId(record.sequence), digest: record.digest, kept }))
     });

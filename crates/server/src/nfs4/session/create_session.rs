@@ -7,7 +7,7 @@ use xdr::{Decoder, Encoder};
 
 use crate::callbacks::CallbackTarget;
 use crate::nfs4::engine::context::Context;
-use crate::nfs4::engine::descriptor::{Descriptor, Place, STATUS_BYTES};
+use crate::nfs4::engine::descriptor::{Descriptor, OperationOrder, STATUS_BYTES};
 use crate::nfs4::engine::result::{Failure, decode, put};
 use crate::nfs4::session::backchannel_ctl;
 use crate::nfs4::session::bind_conn_to_session;
@@ -15,7 +15,7 @@ use crate::nfs4::session::exchange_id::principal;
 use crate::persistent::SessionRecord;
 
 pub(crate) const DESCRIPTOR: Descriptor = Descriptor {
-    place: Place::InSessionOrAlone,
+    place: OperationOrder::InSessionOrAlone,
     room_bytes: STATUS_BYTES + 24 + 2 * 28,
     ..Descriptor::changes(Operation::CreateSession)
 };

@@ -6,12 +6,12 @@ use vfs::FileSystem;
 use xdr::{Decoder, Encoder};
 
 use crate::nfs4::engine::context::Context;
-use crate::nfs4::engine::descriptor::{Descriptor, Place};
+use crate::nfs4::engine::descriptor::{Descriptor, OperationOrder};
 use crate::nfs4::engine::result::{Failure, decode};
 use crate::nfs4::session::exchange_id::principal;
 
 pub(crate) const DESCRIPTOR: Descriptor =
-    Descriptor { place: Place::InSessionOrAlone, ..Descriptor::changes(Operation::DestroySession) };
+    Descriptor { place: OperationOrder::InSessionOrAlone, ..Descriptor::changes(Operation::DestroySession) };
 
 pub(crate) async fn perform<F: FileSystem>(
     context: &mut Context<'_, F>,

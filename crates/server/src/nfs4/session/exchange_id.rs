@@ -9,11 +9,11 @@ use vfs::FileSystem;
 use xdr::{Decoder, Encoder};
 
 use crate::nfs4::engine::context::Context;
-use crate::nfs4::engine::descriptor::{Descriptor, Place};
+use crate::nfs4::engine::descriptor::{Descriptor, OperationOrder};
 use crate::nfs4::engine::result::{Failure, decode, put};
 
 pub(crate) const DESCRIPTOR: Descriptor = Descriptor {
-    place: Place::InSessionOrAlone,
+    place: OperationOrder::InSessionOrAlone,
     room_bytes: 4096,
     replaced: &[(Status::NotPermitted, Status::NotPermitted)],
     ..Descriptor::changes(Operation::ExchangeId)

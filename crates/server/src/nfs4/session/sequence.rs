@@ -6,14 +6,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::future::{Either, select};
 use proto::nfs4::{Operation, SequenceArgs, SequenceResult, Status, sequence_flags};
-use state::{Begin, ConnectionId, Kept, SequenceRequest, Session};
+use state::{Begin, CachedReply, ConnectionId, SequenceRequest, Session};
 use vfs::FileSystem;
 use xdr::{Decoder, Encoder};
 
 use crate::digest::Digest;
 use crate::nfs4::engine::actor::Actor;
 use crate::nfs4::engine::context::Context;
-use crate::nfs4::engine::descriptor::{Descriptor, Place, SEQUENCED_BYTES};
+use crate::nfs4::engine::descriptor::{Descriptor, OperationOrder, SEQUENCED_BYTES};
 use crate::nfs4::engine::in_session::{InSession, ReplyLimits};
 use crate::nfs4::engine::repeat::Repeat;
 use crate::nfs4::engine::result::answer;
@@ -22,11 +22,14 @@ use crate::nfs4::engine::result::answer;
 const RETRY_HOLD: Duration = Duration::from_secs(5);
 
 /// The loop of a COMPOUND runs SEQUENCE by [`begin`], for a retry may replace the whole reply.
-pub(crate) const DESCRIPTOR: Descriptor =
-    Descriptor { place: Place::First, room_bytes: SEQUENCED_BYTES, ..Descriptor::looks(Operation::Sequence) };
+pub(crate) const DESCRIPTOR: Descriptor = Descriptor {
+    place: OperationOrder::First,
+    room_bytes: SEQUENCED_BYTES,
+    ..Descriptor::looks(Operation::Sequence)
+};
 
 /// How SEQUENCE ended.
-pub(crate) enum Begun {
+pub(crate) enum SequenceOutcome {
     /// A result was appended.
     New(Status),
     /// The whole reply is an earlier one.
@@ -41,15 +44,15 @@ pub(crate) async fn begin<F: FileSystem>(
     arguments: &mut Decoder,
     start: usize,
     reply: &mut Encoder,
-) -> Begun {
+) -> SequenceOutcome {
     let number = Operation::Sequence.number();
     let Ok(asked) = arguments.get::<SequenceArgs>() else {
-        return Begun::New(answer(reply, number, Status::BadXdr));
+        return SequenceOutcome::New(answer(reply, number, Status::BadXdr));
     };
     let (session, limits) = match find(context, &asked, reply.len() - start) {
         Ok(found) => found,
         Err(Status::DeadSession) => return begin_dead(context, &asked, arguments, reply),
-        Err(status) => return Begun::New(answer(reply, number, status)),
+        Err(status) => return SequenceOutcome::New(answer(reply, number, status)),
     };
     let mut request = SequenceRequest {
         slot: asked.slot,
@@ -61,8 +64,8 @@ pub(crate) async fn begin<F: FileSystem>(
     };
     let other_digest = || digest(context, &asked, arguments, !asked.cache_this);
     let outcome = match begin_or_wait(context, &session, &mut request, other_digest).await {
-        Ok(Begin::Replay(bytes)) => return Begun::Replay(bytes),
-        Ok(Begin::NotCached) => Begun::NotCached,
+        Ok(Begin::Replay(bytes)) => return SequenceOutcome::Replay(bytes),
+        Ok(Begin::NotCached) => SequenceOutcome::NotCached,
         Ok(Begin::New(ticket)) => {
             // A reply that must be kept (RFC 8881 §2.10.6.1.3) must be made.
             rpc::notes::set_cancellable(!asked.cache_this);
@@ -72,9 +75,9 @@ pub(crate) async fn begin<F: FileSystem>(
                 limits,
                 request.digest,
             ));
-            Begun::New(Status::Ok)
+            SequenceOutcome::New(Status::Ok)
         }
-        Err(status) => return Begun::New(answer(reply, number, status)),
+        Err(status) => return SequenceOutcome::New(answer(reply, number, status)),
     };
     answer(reply, number, Status::Ok);
     let result = SequenceResult {
@@ -96,17 +99,17 @@ fn begin_dead<F: FileSystem>(
     asked: &SequenceArgs,
     arguments: &Decoder,
     reply: &mut Encoder,
-) -> Begun {
+) -> SequenceOutcome {
     let number = Operation::Sequence.number();
     // Replies that were kept are all that is left of it.
     let digest = digest(context, asked, arguments, true);
     let Some(dead) = context.server.state().dead_session(asked.session) else {
-        return Begun::New(answer(reply, number, Status::BadSession));
+        return SequenceOutcome::New(answer(reply, number, Status::BadSession));
     };
     let done = match dead.retry(asked.slot, asked.sequence, digest) {
-        Ok(Kept::Reply(bytes)) => return Begun::Replay(bytes.clone()),
-        Ok(Kept::Done(done)) => Repeat::new(done),
-        Err(status) => return Begun::New(answer(reply, number, status)),
+        Ok(CachedReply::Reply(bytes)) => return SequenceOutcome::Replay(bytes.clone()),
+        Ok(CachedReply::Done(done)) => Repeat::new(done),
+        Err(status) => return SequenceOutcome::New(answer(reply, number, status)),
     };
     context.actor = Actor::Repeat(done);
     answer(reply, number, Status::Ok);
@@ -118,7 +121,7 @@ fn begin_dead<F: FileSystem>(
         target_highest_slot: dead.highest_slot,
         status_flags: sequence_flags::RESTART_RECLAIM_NEEDED,
     });
-    Begun::New(Status::Ok)
+    SequenceOutcome::New(Status::Ok)
 }
 
 /// Begins a request; the retry of one that is still under way is held until that one has ended. DELAY at once

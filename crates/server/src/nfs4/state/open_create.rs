@@ -14,7 +14,7 @@ use crate::nfs4::engine::name::checked_name;
 use crate::nfs4::engine::status;
 use crate::nfs4::names::lookup;
 use crate::nfs4::state::open::Target;
-use crate::persistent::{Change, Named, Repetition, SlotKept, SlotRecord};
+use crate::persistent::{Change, Named, Repetition, SlotContents, SlotRecord};
 
 /// How often a name is looked up again that somebody else makes or removes at the same time.
 const ATTEMPTS_MAX: usize = 3;
@@ -138,7 +138,7 @@ async fn is_repetition<F: FileSystem>(
         return false;
     };
     // Where this cannot be written, the next server may take one more OPEN for a repetition.
-    let answered = SlotRecord { sequence: 0, digest: 0, kept: SlotKept::Nothing };
+    let answered = SlotRecord { sequence: 0, digest: 0, kept: SlotContents::Nothing };
     let _ = services.recovery().keep_slot(session, slot, &answered).await;
     true
 }

@@ -22,7 +22,7 @@ use tokio::net::unix::OwnedWriteHalf;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use super::exports::{Exported, Keeper};
+use super::exports::{ExportStore, Exported};
 use super::records::Health;
 use crate::dispatch::Programs;
 use crate::services::StateService;
@@ -44,7 +44,7 @@ pub struct Controlled {
     pub(super) address: SocketAddr,
     pub(super) started: Instant,
     pub(super) services: StateService,
-    pub(super) keeper: Arc<Keeper>,
+    pub(super) keeper: Arc<ExportStore>,
     pub(super) programs: Arc<Programs<Exported, StateService, StateService>>,
     pub(super) records: Option<Arc<Health>>,
     pub(super) memory: Arc<MemoryBudget>,

@@ -71,26 +71,26 @@ type Member = Option<String>;
 /// it fails.
 pub(super) trait NameService: Send + Sync + 'static {
     /// The name of an address, if that name has the address.
-    fn names(&self, address: IpAddr) -> Told<String>;
+    fn names(&self, address: IpAddr) -> ResolverResult<String>;
 
     /// The addresses of a host.
-    fn addresses(&self, host: &str) -> Told<IpAddr>;
+    fn addresses(&self, host: &str) -> ResolverResult<IpAddr>;
 
     /// The hosts of a netgroup and of those in it.
-    fn netgroup(&self, group: &str) -> Told<Member>;
+    fn netgroup(&self, group: &str) -> ResolverResult<Member>;
 
     /// The groups of a user.
-    fn groups(&self, uid: u32) -> Told<u32>;
+    fn groups(&self, uid: u32) -> ResolverResult<u32>;
 }
 
-type Told<T> = Result<Vec<T>, Unavailable>;
+type ResolverResult<T> = Result<Vec<T>, Unavailable>;
 
 /// `getnameinfo`, `getaddrinfo` and `getgrouplist`; for netgroups getent(1), since the functions for them
 /// know no threads.
 struct System;
 
 impl NameService for System {
-    fn names(&self, address: IpAddr) -> Told<String> {
+    fn names(&self, address: IpAddr) -> ResolverResult<String> {
         let Some(name) = found(dns_lookup::lookup_addr(&address))? else { return Ok(Vec::new()) };
         // Without a name there is the address in figures. Whoever owns an address can give it any name: it
         // must lead back.
@@ -98,12 +98,12 @@ impl NameService for System {
         Ok(leads_back.then_some(name).into_iter().collect())
     }
 
-    fn addresses(&self, host: &str) -> Told<IpAddr> {
+    fn addresses(&self, host: &str) -> ResolverResult<IpAddr> {
         let addresses = found(dns_lookup::lookup_host(host))?.into_iter().flatten();
         Ok(addresses.map(|address| address.to_canonical()).take(LISTED_MAX).collect())
     }
 
-    fn netgroup(&self, group: &str) -> Told<Member> {
+    fn netgroup(&self, group: &str) -> ResolverResult<Member> {
         let told = Command::new("getent").args(["netgroup", "--", group]).stdin(Stdio::null()).output();
         let told = told.map_err(|error| {
             tracing::warn!(%error, "getent cannot be run, so that netgroups are not known; install it");
@@ -116,7 +116,7 @@ impl NameService for System {
         }
     }
 
-    fn groups(&self, uid: u32) -> Told<u32> {
+    fn groups(&self, uid: u32) -> ResolverResult<u32> {
         let user = User::from_uid(Uid::from_raw(uid)).map_err(|_| Unavailable)?;
         let Some(user) = user else { return Ok(Vec::new()) };
         let Ok(name) = CString::new(user.name) else { return Ok(Vec::new()) };
@@ -170,14 +170,14 @@ impl Answer {
     }
 }
 
-struct Known {
+struct CachedAnswer {
     /// The last one, and when it came; `None` when every attempt has failed.
     answer: Option<(Answer, Instant)>,
     /// When to ask again.
     until: Instant,
 }
 
-impl Known {
+impl CachedAnswer {
     /// The answer, be it old.
     fn answer(&self, now: Instant) -> Option<&Answer> {
         let (answer, since) = self.answer.as_ref()?;
@@ -197,7 +197,7 @@ impl Known {
 }
 
 struct Inner {
-    known: LruCache<Key, Known>,
+    known: LruCache<Key, CachedAnswer>,
     asking: HashSet<Key>,
 }
 
@@ -310,7 +310,7 @@ impl Shared {
         }
         let mut inner = self.inner.lock();
         inner.asking.remove(&key);
-        let known = Known::after(inner.known.pop(&key), answer, (self.clock)());
+        let known = CachedAnswer::after(inner.known.pop(&key), answer, (self.clock)());
         inner.known.put(key, known);
         drop(inner);
         self.answered.notify_waiters();
@@ -387,17 +387,17 @@ mod tests {
     }
 
     impl NameService for Slow {
-        fn names(&self, address: IpAddr) -> Told<String> {
+        fn names(&self, address: IpAddr) -> ResolverResult<String> {
             self.wait();
             Ok(if address == client() { vec!["a.example.org".to_owned()] } else { vec![] })
         }
 
-        fn addresses(&self, host: &str) -> Told<IpAddr> {
+        fn addresses(&self, host: &str) -> ResolverResult<IpAddr> {
             self.wait();
             Ok(if host == "named" { vec![client()] } else { vec![] })
         }
 
-        fn netgroup(&self, group: &str) -> Told<Member> {
+        fn netgroup(&self, group: &str) -> ResolverResult<Member> {
             self.wait();
             Ok(match group {
                 "labs" => members("labs (a,,) (10.0.0.8, -, example.org) (-,ann,)"),
@@ -406,7 +406,7 @@ mod tests {
             })
         }
 
-        fn groups(&self, uid: u32) -> Told<u32> {
+        fn groups(&self, uid: u32) -> ResolverResult<u32> {
             self.wait();
             Ok(vec![uid, uid + 1])
         }
@@ -423,7 +423,7 @@ mod tests {
     }
 
     impl Settable {
-        fn numbers(&self) -> Told<u32> {
+        fn numbers(&self) -> ResolverResult<u32> {
             self.asked.fetch_add(1, Ordering::SeqCst);
             self.groups.lock().clone().ok_or(Unavailable)
         }
@@ -447,19 +447,19 @@ mod tests {
     }
 
     impl NameService for Settable {
-        fn names(&self, _: IpAddr) -> Told<String> {
+        fn names(&self, _: IpAddr) -> ResolverResult<String> {
             Ok(self.numbers()?.iter().map(|number| format!("host{number}")).collect())
         }
 
-        fn addresses(&self, _: &str) -> Told<IpAddr> {
+        fn addresses(&self, _: &str) -> ResolverResult<IpAddr> {
             self.numbers().map(|_| vec![client()])
         }
 
-        fn netgroup(&self, _: &str) -> Told<Member> {
+        fn netgroup(&self, _: &str) -> ResolverResult<Member> {
             self.numbers().map(|_| vec![None])
         }
 
-        fn groups(&self, _: u32) -> Told<u32> {
+        fn groups(&self, _: u32) -> ResolverResult<u32> {
             self.numbers()
         }
     }

@@ -1,10 +1,10 @@
 //! What is exported: opening the directories, and replacing the exports of a running server.
 
 mod classic;
-mod found;
+mod export_source;
+mod export_store;
 mod hosts;
 mod ids;
-mod keeper;
 mod mount_points;
 mod overlap;
 mod probe;
@@ -17,10 +17,10 @@ mod words;
 mod tests;
 
 pub(super) use classic::parse as parse_classic;
-pub(super) use found::check_state_is_outside;
+pub(super) use export_source::check_state_is_outside;
+pub(super) use export_store::{ExportStore, Exported, Terms};
+pub use export_store::{ExportsError, Reloaded};
 pub(super) use ids::FILE as IDS_FILE;
-pub(super) use keeper::{Exported, Keeper, Terms};
-pub use keeper::{ExportsError, Reloaded};
 pub(super) use probe::Probes;
 pub use spec::{BackEndChoice, ExportSpec};
 pub(super) use tables::specs;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use tokio::runtime::Handle;
 
 use super::ExportSpec;
-use super::keeper::{ExportsError, Opened, Unavailable};
+use super::export_store::{ExportsError, Opened, Unavailable};
 use super::probe::{self, Probes};
 use crate::exports::{BackEnd, ExportId, ExportPath, InvalidExports, MountPoint, MountPoints, Version};
 

@@ -8,7 +8,7 @@ use super::terms::Wrong;
 
 /// Where a directory is in its file system, whatever is mounted where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
+struct DirectoryLocation {
     /// As the kernel writes it.
     device: String,
     path: PathBuf,
@@ -50,16 +50,16 @@ pub(super) fn is_inside(path: &Path, directory: &Path) -> bool {
 }
 
 /// The last mount over the directory is the one that shows it.
-fn place(mounts: &[u8], directory: &Path) -> Place {
+fn place(mounts: &[u8], directory: &Path) -> DirectoryLocation {
     let lines = mounts.split(|byte| *byte == b'\n').filter_map(mount);
     let over = lines.filter(|(_, _, point)| directory.starts_with(point));
     // Of the deepest the one that came last is on top.
     match over.max_by_key(|(_, _, point)| point.components().count()) {
         Some((device, root, point)) => {
             let below = directory.strip_prefix(&point).unwrap_or(Path::new(""));
-            Place { device, path: root.join(below) }
+            DirectoryLocation { device, path: root.join(below) }
         }
-        None => Place { device: String::new(), path: directory.to_owned() },
+        None => DirectoryLocation { device: String::new(), path: directory.to_owned() },
     }
 }
 

@@ -7,7 +7,7 @@ use rpc::Credential;
 use tempfile::TempDir;
 use vfs::{Error, FileSystem, Handle};
 
-use super::{BackEndChoice, ExportSpec, ExportsError, Keeper, Probes, Reloaded, Terms};
+use super::{BackEndChoice, ExportSpec, ExportStore, ExportsError, Probes, Reloaded, Terms};
 use crate::exports::{Caller, ExportPath, Rule, Unreachable, Version};
 use crate::shell::back_ends::BackEnds;
 
@@ -31,12 +31,12 @@ impl Place {
         ExportSpec { path: at(path), ..ExportSpec::new(self.path(name)) }
     }
 
-    fn open(&self, specs: &[ExportSpec]) -> Result<Keeper, ExportsError> {
+    fn open(&self, specs: &[ExportSpec]) -> Result<ExportStore, ExportsError> {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let probes = Probes::default();
         let state_directory = Some(self.path("state"));
         let terms = Terms { state_directory, watches: false, back_ends: BackEnds::default(), probes };
-        runtime.block_on(Keeper::open(specs, false, terms))
+        runtime.block_on(ExportStore::open(specs, false, terms))
     }
 }
 
@@ -44,19 +44,19 @@ fn at(path: &str) -> ExportPath {
     ExportPath::new(path.as_bytes()).unwrap()
 }
 
-fn handle(keeper: &Keeper, path: &str) -> Handle {
+fn handle(keeper: &ExportStore, path: &str) -> Handle {
     let exports = keeper.exports().load();
     let path = at(path);
     let fs = exports.at(&path).0.file_system();
     fs.handle(&fs.root())
 }
 
-fn reload(keeper: &Keeper, specs: &[ExportSpec]) -> Result<Reloaded, ExportsError> {
+fn reload(keeper: &ExportStore, specs: &[ExportSpec]) -> Result<Reloaded, ExportsError> {
     pollster::block_on(keeper.reload(specs, false))
 }
 
 /// The path of the export that a handle leads into.
-fn reached(keeper: &Keeper, handle: &Handle) -> Result<ExportPath, Unreachable> {
+fn reached(keeper: &ExportStore, handle: &Handle) -> Result<ExportPath, Unreachable> {
     let nobody = Credential::None.into();
     let caller = Caller {
         peer: ([127, 0, 0, 1], 900).into(),

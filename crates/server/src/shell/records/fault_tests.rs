@@ -102,7 +102,7 @@ impl FaultyDisk {
     }
 
     /// The records that a server finds when it starts on the disk as it is now.
-    fn found(&self) -> Found {
+    fn found(&self) -> RecoveredRecords {
         let copy = Self(Arc::new(Mutex::new(Disk { bytes: self.0.lock().bytes.clone(), fails: None })));
         Records::open_on(copy, true).unwrap().1
     }

@@ -47,7 +47,7 @@ const SOON: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub(super) struct Records {
     /// `None` once it is closed.
-    changes: Mutex<Option<Sender<Asked>>>,
+    changes: Mutex<Option<Sender<PendingChange>>>,
     writer: Mutex<Option<JoinHandle<()>>>,
     keeps_sessions: bool,
     health: Arc<Health>,
@@ -55,7 +55,7 @@ pub(super) struct Records {
 
 /// What a server finds that starts.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct RecoveredRecords {
     /// The owners that may reclaim: those that held state when the server ended, and those of before that
     /// were still waited for then.
     pub(super) owners: Vec<(Bytes, Lost)>,
@@ -66,7 +66,7 @@ pub(super) struct Found {
 }
 
 /// A change, and whom to tell when it is on stable storage.
-type Asked = (Change, oneshot::Sender<io::Result<()>>);
+type PendingChange = (Change, oneshot::Sender<io::Result<()>>);
 
 impl Records {
     /// Opens the records. New sessions are kept when `keeps_sessions`; those that were kept before are found
@@ -74,11 +74,14 @@ impl Records {
     ///
     /// # Errors
     /// When the file cannot be used: another server has it open, it is damaged, or the disk fails.
-    pub(super) fn open(files: &Arc<StateFiles>, keeps_sessions: bool) -> io::Result<(Self, Found)> {
+    pub(super) fn open(
+        files: &Arc<StateFiles>,
+        keeps_sessions: bool,
+    ) -> io::Result<(Self, RecoveredRecords)> {
         Self::open_on(StateDirectory::new(Arc::clone(files)), keeps_sessions)
     }
 
-    fn open_on(mut medium: impl Medium, keeps_sessions: bool) -> io::Result<(Self, Found)> {
+    fn open_on(mut medium: impl Medium, keeps_sessions: bool) -> io::Result<(Self, RecoveredRecords)> {
         let database = medium.open().map_err(io::Error::other)?;
         let owners = clients::begin(&database).map_err(io::Error::other)?;
         let sessions = sessions::begin(&database).map_err(io::Error::other)?;
@@ -89,7 +92,7 @@ impl Records {
         let writer =
             thread::Builder::new().name("records".into()).spawn(move || write_all(&mut store, &receiver))?;
         let (changes, writer) = (Mutex::new(Some(changes)), Mutex::new(Some(writer)));
-        Ok((Self { changes, writer, keeps_sessions, health }, Found { owners, sessions, restart }))
+        Ok((Self { changes, writer, keeps_sessions, health }, RecoveredRecords { owners, sessions, restart }))
     }
 
     /// Whether the records can be written.
@@ -184,7 +187,7 @@ fn ended() -> io::Error {
     io::Error::other("the thread that writes them has ended")
 }
 
-fn write_all<M: Medium>(store: &mut Store<M>, changes: &Receiver<Asked>) {
+fn write_all<M: Medium>(store: &mut Store<M>, changes: &Receiver<PendingChange>) {
     loop {
         let first = match changes.recv_timeout(store.patience()) {
             Ok(first) => first,
@@ -205,7 +208,7 @@ fn write_all<M: Medium>(store: &mut Store<M>, changes: &Receiver<Asked>) {
 }
 
 /// The changes of the next commit, in the order of their arrival.
-fn batch(first: Asked, changes: &Receiver<Asked>) -> Vec<Asked> {
+fn batch(first: PendingChange, changes: &Receiver<PendingChange>) -> Vec<PendingChange> {
     let mut batch = vec![first];
     let deadline = Instant::now() + SOON;
     while batch.last().is_some_and(|(change, _)| matches!(change, Change::SetSlotSoon(..)))
@@ -232,7 +235,7 @@ mod tests {
 
     use super::*;
 
-    pub(super) fn open(directory: &Path, keeps_sessions: bool) -> io::Result<(Records, Found)> {
+    pub(super) fn open(directory: &Path, keeps_sessions: bool) -> io::Result<(Records, RecoveredRecords)> {
         Records::open(&Arc::new(StateFiles::new(directory)), keeps_sessions)
     }
 

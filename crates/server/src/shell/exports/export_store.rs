@@ -10,7 +10,7 @@ use tokio::sync::Mutex;
 use vfs::local::raise_descriptor_limit;
 use vfs::{AnyFileSystem, FileSystem, Timestamp};
 
-use super::found::{Found, Inode, check_outside, find_all, is_dead, is_directory};
+use super::export_source::{ExportSource, Inode, check_outside, find_all, is_dead, is_directory};
 use super::hosts::SystemDirectory;
 use super::ids::ExportIds;
 use super::mount_points::{self, LastFound};
@@ -19,7 +19,7 @@ use super::{BackEndChoice, ExportSpec, overlap};
 use crate::exports::{
     BackEnd, Export, ExportId, ExportPath, ExportSet, Exports, HostDirectory, InvalidExports,
 };
-use crate::shell::back_ends::{BackEnds, Opening as Asked};
+use crate::shell::back_ends::{BackEnds, Opening as BackEndOpening};
 use crate::shell::descriptors::Descriptors;
 
 /// Why these exports cannot be served, in one sentence with what to do about it.
@@ -117,7 +117,7 @@ pub(in crate::shell) type Exported = BackEnd<AnyFileSystem>;
 pub(super) struct Opened {
     pub(super) spec: ExportSpec,
     /// The path without symbolic links. Another directory there is another export.
-    found: Found,
+    found: ExportSource,
     pub(super) id: ExportId,
     pub(super) file_system: AnyFileSystem,
 }
@@ -137,14 +137,14 @@ pub(in crate::shell) struct Terms {
 
 /// The exports of a server, and what is needed to replace them.
 #[derive(Debug)]
-pub(in crate::shell) struct Keeper {
+pub(in crate::shell) struct ExportStore {
     terms: Terms,
     exports: Arc<Exports<Exported>>,
-    kept: Mutex<Kept>,
+    kept: Mutex<StoredExports>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct StoredExports {
     ids: ExportIds,
     directory: Arc<dyn HostDirectory>,
     opened: Vec<Opened>,
@@ -163,7 +163,7 @@ struct Opening {
     mount_points: LastFound,
 }
 
-impl Keeper {
+impl ExportStore {
     /// Opens the directories; with `hides` nobody is told of exports and mounts that are not his. Blocks on
     /// the disk.
     ///
@@ -182,7 +182,7 @@ impl Keeper {
         let directory = Arc::new(SystemDirectory::new());
         let asked = (specs.to_vec(), hides);
         let (opened, unavailable, mount_points) = (Vec::new(), Vec::new(), LastFound::new());
-        let mut kept = Kept { ids, directory, opened, asked, unavailable, mount_points };
+        let mut kept = StoredExports { ids, directory, opened, asked, unavailable, mount_points };
         let opening = kept.open(specs, &terms).await?;
         let set = kept.take(opening);
         Ok(Self { terms, exports: Arc::new(set.with_hidden(hides).into()), kept: Mutex::new(kept) })
@@ -238,7 +238,7 @@ impl Keeper {
 
     async fn replace(
         &self,
-        kept: &mut Kept,
+        kept: &mut StoredExports,
         specs: &[ExportSpec],
         hides: bool,
     ) -> Result<Reloaded, ExportsError> {
@@ -252,7 +252,7 @@ impl Keeper {
     }
 }
 
-impl Kept {
+impl StoredExports {
     /// Keeps what was opened, and returns the exports.
     fn take(&mut self, opening: Opening) -> ExportSet<Exported> {
         self.opened = opening.opened;
@@ -270,7 +270,7 @@ impl Kept {
         if let Some(state_directory) = state_directory {
             check_outside(found.iter().map(|(_, found)| found), state_directory)?;
         }
-        let is_directory = |found: &&(&ExportSpec, Found)| found.1.inode.is_some();
+        let is_directory = |found: &&(&ExportSpec, ExportSource)| found.1.inode.is_some();
         let directories = found.iter().filter(is_directory).map(|(_, found)| found.directory.as_path());
         overlap::check(&directories.collect::<Vec<_>>()).map_err(ExportsError::Overlap)?;
         let names = found.iter().map(|(_, found)| found.directory.as_path());
@@ -318,7 +318,7 @@ impl Kept {
         specs: &'a [ExportSpec],
         terms: &Terms,
         unavailable: &mut Unavailable<'_>,
-    ) -> Result<Vec<(&'a ExportSpec, Found)>, ExportsError> {
+    ) -> Result<Vec<(&'a ExportSpec, ExportSource)>, ExportsError> {
         let mut all = Vec::with_capacity(specs.len());
         for (spec, found) in specs.iter().zip(find_all(specs, &terms.back_ends, &terms.probes)) {
             let is_open = |open: &&Opened| open.spec.directory == spec.directory;
@@ -407,7 +407,7 @@ impl Opened {
 }
 
 fn open_file_system(spec: &ExportSpec, id: ExportId, terms: &Terms) -> vfs::Result<AnyFileSystem> {
-    let asked = Asked {
+    let asked = BackEndOpening {
         location: &spec.directory,
         name_space: id.0,
         state_directory: terms.state_directory.as_deref(),

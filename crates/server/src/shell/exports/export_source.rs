@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 use rustix::io::Errno;
 
-use super::keeper::ExportsError;
+use super::export_store::ExportsError;
 use super::probe::{self, Probes, is_hung};
 use super::{ExportSpec, overlap};
 use crate::shell::back_ends::BackEnds;
@@ -22,7 +22,7 @@ pub(super) struct Inode {
 
 /// The file system of an export.
 #[derive(Debug, Clone)]
-pub(super) struct Found {
+pub(super) struct ExportSource {
     /// The path of a directory without symbolic links; otherwise what its back end calls it.
     pub(super) directory: PathBuf,
     /// `None` where it is no directory of this host.
@@ -35,7 +35,7 @@ pub(super) fn find_all(
     specs: &[ExportSpec],
     back_ends: &BackEnds,
     probes: &Probes,
-) -> Vec<io::Result<Found>> {
+) -> Vec<io::Result<ExportSource>> {
     let first = |directory: &Path| specs.iter().position(|spec| spec.directory == directory);
     let begin = |(index, spec): (usize, &ExportSpec)| {
         let directory = spec.directory.clone();
@@ -44,12 +44,12 @@ pub(super) fn find_all(
     };
     let begun: Vec<_> = specs.iter().enumerate().map(begin).collect();
     let deadline = probe::deadline();
-    let mut all: Vec<io::Result<Found>> = Vec::with_capacity(specs.len());
+    let mut all: Vec<io::Result<ExportSource>> = Vec::with_capacity(specs.len());
     for (spec, call) in specs.iter().zip(begun) {
         let found = match call {
             Some(call) => call.wait(deadline).and_then(|found| found),
             None if !is_directory(spec, back_ends) => {
-                Ok(Found { directory: spec.directory.clone(), inode: None })
+                Ok(ExportSource { directory: spec.directory.clone(), inode: None })
             }
             // Named twice, which is told when its place is known.
             None => match first(&spec.directory).and_then(|index| all.get(index)) {
@@ -63,12 +63,12 @@ pub(super) fn find_all(
     all
 }
 
-fn find(directory: &Path) -> io::Result<Found> {
+fn find(directory: &Path) -> io::Result<ExportSource> {
     let wanted = StatxFlags::INO | StatxFlags::MNT_ID;
     let stat = statx(CWD, directory, AtFlags::empty(), wanted)?;
     let device = (stat.stx_dev_major, stat.stx_dev_minor);
     let inode = Inode { device, number: stat.stx_ino, mount: stat.stx_mnt_id };
-    Ok(Found { directory: directory.canonicalize()?, inode: Some(inode) })
+    Ok(ExportSource { directory: directory.canonicalize()?, inode: Some(inode) })
 }
 
 /// True for an export whose back end opens directories of this host.
@@ -108,7 +108,7 @@ pub(in crate::shell) fn check_state_is_outside(
 
 /// See [`check_state_is_outside`].
 pub(super) fn check_outside<'a>(
-    exported: impl IntoIterator<Item = &'a Found>,
+    exported: impl IntoIterator<Item = &'a ExportSource>,
     state_directory: &Path,
 ) -> Result<(), ExportsError> {
     let state = existing(state_directory);

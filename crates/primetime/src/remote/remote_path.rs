@@ -11,14 +11,14 @@ use super::text::escaped;
 
 /// The source or the target of a copy.
 #[derive(Debug, Clone)]
-pub(crate) enum Place {
+pub(crate) enum CopyEnd {
     /// In the local file system.
     Local(PathBuf),
     /// At a server.
     Remote(Url),
 }
 
-impl Place {
+impl CopyEnd {
     /// Everything that begins as an address is one; `./nfs://x` is a local file.
     pub(crate) fn parse(word: OsString) -> Result<Self, String> {
         match word.as_bytes().starts_with(b"nfs://") {
@@ -50,7 +50,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for CopyEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Local(path) => f.write_str(&escaped(path.as_os_str().as_bytes())),
@@ -129,8 +129,8 @@ mod tests {
 
     #[test]
     fn addresses_and_local_paths_are_told_apart() {
-        assert!(matches!(Place::parse("nfs://h/x".into()).unwrap(), Place::Remote(_)));
-        assert!(matches!(Place::parse("./nfs://h/x".into()).unwrap(), Place::Local(_)));
-        assert!(Place::parse("nfs://h/%zz".into()).is_err());
+        assert!(matches!(CopyEnd::parse("nfs://h/x".into()).unwrap(), CopyEnd::Remote(_)));
+        assert!(matches!(CopyEnd::parse("./nfs://h/x".into()).unwrap(), CopyEnd::Local(_)));
+        assert!(CopyEnd::parse("nfs://h/%zz".into()).is_err());
     }
 }

@@ -6,6 +6,7 @@ use proto::nfs4::{ClientId, Status};
 
 use super::grant::Grant;
 use crate::file::FileState;
+use crate::steps::step;
 use crate::{Blocked, FileId, Io, Now, Obstacles, Range, Recall, State};
 
 /// A use of a file, before which conflicting grants of other clients are recalled.
@@ -101,6 +102,9 @@ impl State {
         usage: &Usage,
         now: Now,
     ) -> Obstacles {
+        if !state.grants.may_conflict(usage) {
+            return Obstacles::default();
+        }
         let conflicts = |held: &Grant| {
             Some(held.client.id()) != client
                 && held.range.overlaps(&usage.range)
@@ -118,7 +122,7 @@ impl State {
         now: Now,
     ) -> Obstacles {
         let mut obstacles = Obstacles::default();
-        for held in state.grants.iter().filter(|held| conflicts(held)) {
+        for held in state.grants.iter().inspect(|_| step()).filter(|held| conflicts(held)) {
             if self.has_lapsed(&held.client, now) {
                 obstacles.add_lapsed(&held.client);
                 continue;
@@ -153,5 +157,86 @@ impl State {
         let recalled = held.recall.as_mut()?;
         recalled.callbacks = recalled.callbacks.saturating_add(1);
         Some(recalled.callbacks)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use bytes::Bytes;
+    use proto::nfs4::{ChannelAttributes, SessionId, Verifier};
+
+    use super::*;
+    use crate::recallable::DelegationKind;
+    use crate::steps::steps_of;
+    use crate::{Client, ClientAddress, ConnectionId, CreateSession, ExchangeId, Limits, Principal};
+
+    const FILE: FileId = FileId(7, 1);
+    const NOW: Now = Now(1000);
+
+    fn client(state: &State, number: u8) -> Arc<Client> {
+        let (owner, address) = (Bytes::copy_from_slice(&[number]), ClientAddress::default());
+        let (principal, verifier) = (Principal(owner.clone()), Verifier([1; 8]));
+        let asked = ExchangeId {
+            owner,
+            verifier,
+            principal: principal.clone(),
+            address,
+            update: false,
+            minor_version: 1,
+        };
+        let exchanged = state.exchange_id(&asked, NOW).unwrap();
+        let channel = ChannelAttributes {
+            header_pad_bytes: 0,
+            request_bytes_max: 4096,
+            response_bytes_max: 4096,
+            cached_response_bytes_max: 4096,
+            operations_max: 16,
+            requests_max: 1,
+            rdma_ird: vec![],
+        };
+        let request = CreateSession {
+            client: exchanged.client,
+            sequence: exchanged.sequence,
+            principal,
+            channels: crate::negotiate_channels(&channel, &channel, false, state.limits()),
+            flags: 0,
+            id: SessionId([number; 16]),
+            connection: ConnectionId(1),
+        };
+        let session = state.session(state.create_session(&request, NOW).unwrap().created().session).unwrap();
+        session.client().set_recorded();
+        state.reclaim_complete(session.client()).unwrap();
+        Arc::clone(session.client())
+    }
+
+    #[test]
+    fn reads_take_no_step_however_many_read_delegations_there_are() {
+        let state = State::new(Limits::default(), 1);
+        let holders: Vec<_> = (0..50).map(|number| client(&state, number)).collect();
+        for holder in &holders {
+            let granted = state.delegate_file(holder, (FILE, DelegationKind::Read), false, NOW).unwrap();
+            assert!(granted.is_some());
+        }
+        let reader = client(&state, 50);
+        let read = || assert!(state.read_conflicts(FILE, Some(reader.id()), NOW).is_empty());
+        assert_eq!(steps_of(read), 0);
+        let write = || {
+            let found = state.conflicts(FILE, Some(reader.id()), &Usage::WRITE, NOW);
+            assert_eq!(found.recalls.len(), holders.len());
+        };
+        assert_eq!(steps_of(write), holders.len() as u64);
+    }
+
+    #[test]
+    fn reads_recall_a_write_delegation_until_it_is_returned() {
+        let state = State::new(Limits::default(), 1);
+        let (holder, reader) = (client(&state, 0), client(&state, 1));
+        let granted = state.delegate_file(&holder, (FILE, DelegationKind::Write), false, NOW).unwrap();
+        let found = || state.read_conflicts(FILE, Some(reader.id()), NOW).recalls.len();
+        assert_eq!(found(), 1);
+        state.return_delegation(&holder, &granted.unwrap()).unwrap();
+        assert_eq!(found(), 0);
     }
 }

@@ -44,7 +44,8 @@ pub struct Kind {
     pub is_reclaimable: bool,
     /// True when the uses of the file exclude a grant to this client.
     pub is_excluded: fn(&FileUses<'_>, ClientId) -> bool,
-    /// True when a use by another client recalls it. The ranges of both overlap.
+    /// True when a use by another client recalls it. The ranges of both overlap. A kind that a read of the
+    /// whole file does not recall is recalled by no read.
     pub conflicts: fn(&Usage) -> bool,
     /// Times [`Limits::recall_ms`](crate::Limits::recall_ms) after which a recalled grant is revoked, however
     /// busily its holder flushes.

@@ -2,8 +2,9 @@
 
 use proto::nfs4::{ClientId, StateOther};
 
-use super::Class;
 use super::grant::Grant;
+use super::{Class, Usage};
+use crate::Io;
 use crate::small_map::SmallMap;
 
 /// The class and the holder of a grant. Grants are listed in this order.
@@ -13,6 +14,8 @@ pub(crate) type Holder = (Class, ClientId);
 pub(crate) struct GrantTable {
     by_holder: SmallMap<Holder, Box<Grant>>,
     holders: SmallMap<StateOther, Holder>,
+    /// The number of grants that a read of the file recalls.
+    recalled_by_reads: usize,
 }
 
 impl GrantTable {
@@ -77,6 +80,15 @@ impl GrantTable {
         first.filter(|held| held.is_write_delegation())
     }
 
+    /// True while a use may recall a grant. Takes one step, however many grants are held: thousands of
+    /// readers may share a file.
+    pub(crate) fn may_conflict(&self, usage: &Usage) -> bool {
+        match usage.io {
+            Io::Read => self.recalled_by_reads > 0,
+            Io::Write => !self.is_empty(),
+        }
+    }
+
     /// The grants of `from` and of the holders behind it.
     pub(crate) fn list(&self, from: Holder) -> impl Iterator<Item = (Holder, &Grant)> {
         self.by_holder.from(&from).map(|(holder, held)| (*holder, &**held))
@@ -94,10 +106,17 @@ impl GrantTable {
     pub(crate) fn insert(&mut self, grant: Grant) {
         let holder = (grant.kind.class, grant.client.id());
         self.holders.insert(grant.other, holder);
+        self.recalled_by_reads += usize::from(is_recalled_by_reads(&grant));
         self.by_holder.insert(holder, Box::new(grant));
     }
 
     pub(crate) fn remove(&mut self, other: &StateOther) -> Option<Box<Grant>> {
-        self.by_holder.remove(&self.holders.remove(other)?)
+        let ended = self.by_holder.remove(&self.holders.remove(other)?)?;
+        self.recalled_by_reads -= usize::from(is_recalled_by_reads(&ended));
+        Some(ended)
     }
+}
+
+fn is_recalled_by_reads(grant: &Grant) -> bool {
+    (grant.kind.conflicts)(&Usage::READ)
 }

@@ -8,7 +8,6 @@ pub mod auth;
 pub mod memory;
 mod message;
 pub mod net;
-pub mod notes;
 mod record;
 mod service;
 

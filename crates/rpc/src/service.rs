@@ -75,6 +75,13 @@ pub trait Connection: Send + Sync {
     /// The thread has waited in the only call, so that others may have come.
     fn note_wait(&self) {}
 
+    /// The call that is polled may append so many more bytes to its reply. The handler says so before.
+    fn expect_reply(&self, _bytes: usize) {}
+
+    /// Whether the call that is polled may be cancelled when the connection is lost. A call of which the
+    /// handler does not say so is not cancelled.
+    fn set_cancellable(&self, _is_cancellable: bool) {}
+
     /// Calls the other end over the same connection (RFC 8881 §2.10.3.1) with the credential and protection
     /// of `pass`, and yields the results without their protection. Where nothing can be called back, as over
     /// datagrams, that is [`CallError::Disconnected`].

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rpc::memory::{MemoryBudget, MemoryUse};
 use rpc::net::{ServerOptions, serve_within};
-use rpc::{Call, Disposition, Refusal, Service, notes};
+use rpc::{Call, Disposition, Refusal, Service};
 use testkit::wire::RawCall;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -61,8 +61,8 @@ impl Service for TestService {
         match call.header.procedure {
             HELD | CANCELLABLE => {
                 if call.header.procedure == CANCELLABLE {
-                    notes::set_cancellable(true);
-                    notes::expect_reply(1 << 20);
+                    call.connection.set_cancellable(true);
+                    call.connection.expect_reply(1 << 20);
                 }
                 // Its sender is this service's.
                 let _ = self.released.subscribe().wait_for(|released| *released).await;

@@ -170,7 +170,7 @@ impl<F: FileSystem, C: Conflicts, L: LockTable> rpc::Service for Programs<F, C, 
         match &self.retries {
             Some(retries) if runs_once(call.header) => self.once(retries, call, reply).await,
             _ => {
-                rpc::notes::set_cancellable(only_looks(call.header));
+                call.connection.set_cancellable(only_looks(call.header));
                 self.route(call, reply).await
             }
         }

@@ -23,7 +23,6 @@ use super::upgrade::{Upgrade, reply_and_upgrade};
 use crate::auth::{AuthStatus, Caller, Callers, Protection, Verdict, Verifier};
 use crate::memory::{Charge, ClientAddress, Ledger, MemoryBudget};
 use crate::message::{self, CallHeader, Message, Refusal};
-use crate::notes;
 use crate::record::{self, RecordError, RecordLimits, RecordReader};
 use crate::service::{Call, Connection, Disposition, Service};
 
@@ -148,7 +147,7 @@ async fn run<S: Service>(
         callers: Callers::new(service.authenticator()),
         reader: RecordReader::new(limits.records),
         records: 0,
-        parked: Parked::new(),
+        parked: Parked::new(Arc::clone(&link.polled)),
         ledger: Ledger::new(account),
         has_budget_turn: false,
         calls_in_turn: 0,
@@ -821,7 +820,6 @@ where
 
     /// Polls the handler of a call that has just come.
     fn poll_first(&mut self, handler: Pin<&mut H>, context: &mut Context<'_>) -> Poll<Outcome> {
-        notes::begin();
         if self.is_idle() {
             self.lone_calls = self.lone_calls.saturating_add(1);
             self.habit.note_lone_call(time::Instant::now(), self.busy_polls);
@@ -829,13 +827,11 @@ where
             self.lone_calls = 0;
             self.habit.note_others();
         }
-        if self.lone_calls <= LONE_CALLS_MIN {
-            return handler.poll(context);
-        }
-        self.link.begin_only_call();
+        let is_only = self.lone_calls > LONE_CALLS_MIN;
+        self.link.polled.begin(is_only);
         let polled = handler.poll(context);
         // Before the reply, which may bring more.
-        if self.link.end_only_call() && self.link.stream.has_input() {
+        if is_only && self.link.polled.end_only() && self.link.stream.has_input() {
             self.lone_calls = 0;
         }
         polled

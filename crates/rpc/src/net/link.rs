@@ -16,6 +16,7 @@ use xdr::Decoder;
 use super::call_frame::{frame_call_with, results_of};
 use super::outgoing::Outgoing;
 use super::places::Activity;
+use super::polled::Polled;
 use super::stream::Stream;
 use super::upgrade::CurrentStream;
 use crate::auth::{Channel, Pass};
@@ -46,18 +47,10 @@ pub(super) struct Link {
     activity: AtomicU64,
     /// A reply has come.
     is_answered: AtomicBool,
-    only_call: OnlyCall,
+    pub(super) polled: Arc<Polled>,
     next_xid: AtomicU32,
     calls: Mutex<Calls>,
     itself: Weak<Link>,
-}
-
-/// The first poll of a call that is the only one of the connection. Only the thread that drives the
-/// connection reads and writes it.
-#[derive(Debug, Default)]
-struct OnlyCall {
-    is_polled: AtomicBool,
-    has_waited: AtomicBool,
 }
 
 /// Calls of ours that wait for their answers.
@@ -75,19 +68,6 @@ struct Waiting {
 }
 
 impl Link {
-    /// The call that is polled from now on is the only one of the connection.
-    pub(super) fn begin_only_call(&self) {
-        self.only_call.is_polled.store(true, Ordering::Relaxed);
-    }
-
-    /// That poll has ended. True when the thread has waited in it.
-    pub(super) fn end_only_call(&self) -> bool {
-        self.only_call.is_polled.store(false, Ordering::Relaxed);
-        // Most have not: to look costs less than to swap.
-        self.only_call.has_waited.load(Ordering::Relaxed)
-            && self.only_call.has_waited.swap(false, Ordering::Relaxed)
-    }
-
     pub(super) fn new(stream: Arc<dyn Stream>) -> Arc<Self> {
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
         Arc::new_cyclic(|itself| Self {
@@ -98,7 +78,7 @@ impl Link {
             open: AtomicBool::new(true),
             activity: AtomicU64::new(0),
             is_answered: AtomicBool::new(false),
-            only_call: OnlyCall::default(),
+            polled: Arc::default(),
             next_xid: AtomicU32::new(1),
             calls: Mutex::default(),
             itself: itself.clone(),
@@ -251,11 +231,19 @@ impl Connection for Link {
     }
 
     fn is_only_call(&self) -> bool {
-        self.only_call.is_polled.load(Ordering::Relaxed)
+        self.polled.is_only()
     }
 
     fn note_wait(&self) {
-        self.only_call.has_waited.store(true, Ordering::Relaxed);
+        self.polled.note_wait();
+    }
+
+    fn expect_reply(&self, bytes: usize) {
+        self.polled.expect_reply(bytes);
+    }
+
+    fn set_cancellable(&self, is_cancellable: bool) {
+        self.polled.set_cancellable(is_cancellable);
     }
 
     fn call(

@@ -16,6 +16,7 @@ mod outgoing;
 mod own_host;
 mod parked;
 mod places;
+mod polled;
 mod recent_replies;
 mod server;
 mod stream;

@@ -9,8 +9,8 @@ use std::task::{Context, Poll};
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
+use super::polled::{Polled, Said};
 use crate::memory::{Account, Charge, Ledger};
-use crate::notes;
 
 /// The memory of a parked call beside its handler and its request, in bytes: its place in the set, a small
 /// reply, and what the file system needs for it.
@@ -21,6 +21,7 @@ struct ParkedCall<H> {
     handler: Pin<Box<H>>,
     held: CallMemory,
     is_cancellable: bool,
+    polled: Arc<Polled>,
     /// The memory of the calls beyond that of the moment in which they were parked, which was not
     /// counted yet.
     late_bytes: Arc<AtomicU64>,
@@ -35,9 +36,9 @@ struct CallMemory {
 }
 
 impl<H: Future> ParkedCall<H> {
-    fn note(&mut self, noted: notes::Notes) {
-        self.held.bytes += noted.reply_bytes;
-        self.is_cancellable = noted.is_cancellable.unwrap_or(self.is_cancellable);
+    fn note(&mut self, said: Said) {
+        self.held.bytes += said.reply_bytes;
+        self.is_cancellable = said.is_cancellable.unwrap_or(self.is_cancellable);
     }
 }
 
@@ -46,15 +47,15 @@ impl<H: Future> Future for ParkedCall<H> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let call = self.get_mut();
-        notes::begin();
+        call.polled.begin(false);
         match call.handler.as_mut().poll(context) {
             Poll::Ready(outcome) => Poll::Ready((outcome, call.held)),
             Poll::Pending => {
-                let noted = notes::take();
-                if noted.reply_bytes > 0 {
-                    call.late_bytes.fetch_add(noted.reply_bytes, Relaxed);
+                let said = call.polled.said();
+                if said.reply_bytes > 0 {
+                    call.late_bytes.fetch_add(said.reply_bytes, Relaxed);
                 }
-                call.note(noted);
+                call.note(said);
                 Poll::Pending
             }
         }
@@ -69,16 +70,18 @@ pub(super) struct Parked<H: Future> {
     chunks: BTreeMap<u64, (usize, u64)>,
     request_bytes: u64,
     late_bytes: Arc<AtomicU64>,
+    polled: Arc<Polled>,
 }
 
 impl<H: Future> Parked<H> {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(polled: Arc<Polled>) -> Self {
         Self {
             calls: FuturesUnordered::new(),
             call_bytes: 0,
             chunks: BTreeMap::new(),
             request_bytes: 0,
             late_bytes: Arc::default(),
+            polled,
         }
     }
 
@@ -100,13 +103,13 @@ impl<H: Future> Parked<H> {
         self.request_bytes
     }
 
-    /// Adds a call that has just had to wait, with the notes of that poll, and the buffer that its request
+    /// Adds a call that has just had to wait, with what it said in that poll, and the buffer that its request
     /// lies in with its length.
     pub(super) fn push(&mut self, handler: Pin<Box<H>>, (chunk, chunk_bytes): (u64, u64)) {
         let held = CallMemory { bytes: PARKED_BYTES + size_of::<H>() as u64, chunk };
-        let late_bytes = Arc::clone(&self.late_bytes);
-        let mut call = ParkedCall { handler, held, is_cancellable: false, late_bytes };
-        call.note(notes::take());
+        let (late_bytes, polled) = (Arc::clone(&self.late_bytes), Arc::clone(&self.polled));
+        let mut call = ParkedCall { handler, held, is_cancellable: false, polled, late_bytes };
+        call.note(self.polled.said());
         self.call_bytes += call.held.bytes;
         let (calls, bytes) = self.chunks.entry(chunk).or_default();
         *calls += 1;

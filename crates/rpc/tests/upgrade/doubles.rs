@@ -145,7 +145,7 @@ impl Service for Tells {
             CALL_BACK => reply.buffer_mut().extend_from_slice(&back().await.unwrap()),
             BEGIN_CALLBACK => drop(tokio::spawn(back())),
             HANG => {
-                rpc::notes::set_cancellable(true);
+                call.connection.set_cancellable(true);
                 std::future::pending::<()>().await;
             }
             _ => reply.buffer_mut().extend_from_slice(call.caller.principal()),

@@ -51,6 +51,11 @@ impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
         arguments.map_err(|_| Refusal::GarbageArguments)
     }
 
+    /// The reply may have so many more bytes. To be called before they are appended.
+    pub(super) fn expect_reply(&self, bytes: usize) {
+        self.call.connection.expect_reply(bytes);
+    }
+
     /// The verifier that the back end keeps of an exclusive create. The client is known by its address.
     pub(super) fn exclusive_verifier(&self, chosen: [u8; 8]) -> [u8; 8] {
         match self.call.peer.ip().to_canonical() {

@@ -34,17 +34,17 @@ async fn answer<F: FileSystem, C: Conflicts>(
     // Taken before the data: were they newer, a client would keep old data as valid for them.
     *known = file.settled().await?;
     conflict?;
-    read_into(&file, arguments, *known, reply).await
+    let wanted = arguments.count.min(transfer::DATA_BYTES_MAX) as usize;
+    context.expect_reply(wanted);
+    read_into(&file, (arguments.offset, wanted), *known, reply).await
 }
 
 async fn read_into<F: FileSystem>(
     file: &Object<'_, F>,
-    arguments: &ReadArgs,
+    (offset, wanted): (u64, usize),
     known: PostOpAttributes,
     reply: &mut Encoder,
 ) -> Result<(), Status> {
-    let wanted = arguments.count.min(transfer::DATA_BYTES_MAX) as usize;
-    rpc::notes::expect_reply(wanted);
     reply.put(&Status::Ok);
     reply.put(&known);
     let count = reply.reserve_u32();
@@ -52,7 +52,7 @@ async fn read_into<F: FileSystem>(
     let data = reply.begin_opaque();
     let done = file
         .fs()
-        .read(file.request(), &file.node, arguments.offset, wanted, reply.buffer_mut())
+        .read(file.request(), &file.node, offset, wanted, reply.buffer_mut())
         .await
         .map_err(status::of_data)?;
     reply.end_opaque(data);

@@ -33,7 +33,7 @@ async fn answer<F: FileSystem, C: Conflicts>(
     *known = Some(attributes::to_wire(&dir.attributes().await?));
     listing::check_verifier(arguments.cookie, arguments.verifier)?;
     let count = arguments.count.min(transfer::LISTING_BYTES_MAX);
-    rpc::notes::expect_reply(count as usize);
+    context.expect_reply(count as usize);
     reply.put(&Status::Ok);
     let body = reply.len();
     reply.put(known);

@@ -181,7 +181,7 @@ impl<F: FileSystem> Nfs4<F> {
             return Step::Done(status);
         }
         if descriptor.changes {
-            rpc::notes::set_cancellable(false);
+            context.call.connection.set_cancellable(false);
         }
         let status = table::run(context, descriptor, arguments, reply).await;
         match check_room(context, reply.len() - start, 0) {

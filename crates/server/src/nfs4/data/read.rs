@@ -34,7 +34,7 @@ async fn run<F: FileSystem>(
     let _using = conflict::before_read(context, object, &state_id).await?;
     let identity = context.identity(object)?;
     let count = transfer::bytes(arguments.count, context.reply_room);
-    rpc::notes::expect_reply(count);
+    context.call.connection.expect_reply(count);
     let eof = reply.reserve_u32();
     let data = reply.begin_opaque();
     let read = object

@@ -45,7 +45,7 @@ async fn run<F: FileSystem>(
     let count = arguments.count.min(transfer::DATA_BYTES_MAX);
     let room = context.reply_room.saturating_sub(PARTS_MAX as usize * PART_BYTES);
     let mut room = transfer::bytes(count, room) as u64;
-    rpc::notes::expect_reply(room as usize);
+    context.call.connection.expect_reply(room as usize);
     let end = arguments.offset.saturating_add(u64::from(count)).min(found.size);
     // What has all its blocks has no holes to look for.
     let may_have_holes = found.used < found.size;

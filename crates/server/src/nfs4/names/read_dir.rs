@@ -61,7 +61,7 @@ async fn run<F: FileSystem>(
     reply: &mut Encoder,
 ) -> Result<(), Status> {
     let directory = context.object()?;
-    rpc::notes::expect_reply(context.reply_room.min(arguments.count_max as usize));
+    context.call.connection.expect_reply(context.reply_room.min(arguments.count_max as usize));
     check(context, directory, &arguments).await?;
     let mut listing = Listing {
         context,

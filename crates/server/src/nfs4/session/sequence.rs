@@ -68,7 +68,7 @@ pub(crate) async fn begin<F: FileSystem>(
         Ok(Begin::NotCached) => SequenceOutcome::NotCached,
         Ok(Begin::New(ticket)) => {
             // A reply that must be kept (RFC 8881 §2.10.6.1.3) must be made.
-            rpc::notes::set_cancellable(!asked.cache_this);
+            context.call.connection.set_cancellable(!asked.cache_this);
             context.actor = Actor::Slot(InSession::new(
                 ticket,
                 (asked.sequence, asked.cache_this),

@@ -74,7 +74,7 @@ impl Default for Versions {
     }
 }
 
-/// The connection of a call, as file systems ask it.
+/// Tells a file system whether a call is the only one of its connection.
 pub struct OnlyCall<'a>(&'a dyn Connection);
 
 impl<'a> OnlyCall<'a> {

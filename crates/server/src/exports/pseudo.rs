@@ -106,7 +106,7 @@ impl PseudoTree {
     }
 }
 
-/// Everybody may list and search; nothing changes.
+/// All callers may list and search. The directories never change.
 impl FileSystem for PseudoTree {
     type Node = PseudoNode;
 
@@ -170,7 +170,7 @@ impl FileSystem for PseudoTree {
         Err(Error::IsDirectory)
     }
 
-    /// Nothing is made, whatever has the name.
+    /// Creates no file, also when the name exists.
     async fn create(
         &self,
         _: Request<'_>,

@@ -316,7 +316,8 @@ impl<F: FileSystem> Listing<'_, '_, F> {
             let Some((node, _)) = entry.object.as_ref().filter(|_| !known.contains_key(&place)) else {
                 continue;
             };
-            let found = self.directory.beside(node.clone()).attributes().await.map_err(status::of);
+            let request = self.directory.request_of_server();
+            let found = self.directory.fs().attributes(request, node).await.map_err(status::of);
             known.insert(place, HolderAttributes::Newer(found));
         }
         known

@@ -11,15 +11,18 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{Place, is_empty};
 
-/// Small enough that a busy machine carries it: six clients, four queues, 20 Mbit/s, and windows that open at
-/// once.
+/// A rate in Mbit/s that a busy machine carries too: the command ends when its link is not as fast as was
+/// asked for.
+const SLOW_MBIT: &str = "20";
+
+/// Six clients, four queues, a slow link, and windows that open at once.
 const SMALL: [&str; 12] = [
     "--clients",
     "6",
     "--queues",
     "4",
     "--rate-mbit",
-    "20",
+    SLOW_MBIT,
     "--runs",
     "1",
     "--seconds",
@@ -109,7 +112,7 @@ fn clients_of_nfs_are_served_over_the_same_card() {
         "--clients",
         "2",
         "--rate-mbit",
-        "40",
+        SLOW_MBIT,
         "--runs",
         "1",
         "--seconds",
@@ -189,6 +192,8 @@ fn being_stopped_leaves_nothing_and_is_an_invalid_run() {
                 "hash-cast",
                 "--clients",
                 "2",
+                "--rate-mbit",
+                SLOW_MBIT,
                 "--runs",
                 "1",
                 "--seconds",
@@ -202,7 +207,11 @@ fn being_stopped_leaves_nothing_and_is_an_invalid_run() {
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        lines.by_ref().find(|line| line.as_ref().unwrap().contains(step)).unwrap().unwrap();
+        let mut before = Vec::new();
+        while !before.last().is_some_and(|line: &String| line.contains(step)) {
+            let Some(line) = lines.next() else { panic!("it ended before {step:?}: {before:#?}") };
+            before.push(line.unwrap());
+        }
         kill_process(Pid::from_raw(child.id().cast_signed()).unwrap(), Signal::INT).unwrap();
         let said: Vec<String> = lines.map(Result::unwrap).collect();
         assert_eq!(child.wait().unwrap().code(), Some(2), "{said:#?}");

@@ -2,16 +2,14 @@
 //! Linux itself.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use bench::results::{Cell, Results};
 use netlab::guest::{GuestOptions, Lab};
 
 use crate::foreign::knfsd::{Knfsd, KnfsdOptions};
-use crate::guests::entries;
+use crate::guests::{TIME_LIMIT, entries};
 use crate::server::{PORT, Server};
 
-const TIME_LIMIT: Duration = Duration::from_secs(240);
 /// Directories are believed to the end: however long that takes, they are not asked for again.
 const MOUNT_OPTIONS: &str = "nolock,acdirmin=3600,acdirmax=3600";
 /// As in the studies.

@@ -5,10 +5,10 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 use std::process::{Child, Stdio};
-use std::time::Duration;
 
 use netlab::guest::{GuestOptions, Lab};
 
+use crate::guests::TIME_LIMIT;
 use crate::server::{PORT, Server};
 
 /// The directories, and what their line in the table says: the options of the guest's network, and of
@@ -74,7 +74,7 @@ fn linux_users_read_only_what_the_rules_let_them() {
         name: "exports".into(),
         script: format!("sh $EXCHANGE/exports.sh $HOST {PORT} {} || exit 3\n", srv.display()),
         files: vec![("exports.sh".into(), include_bytes!("exports.sh").to_vec())],
-        time_limit: Duration::from_secs(120),
+        time_limit: TIME_LIMIT,
         ..GuestOptions::default()
     };
     let result = lab.boot(&options).unwrap().wait().unwrap();
@@ -149,7 +149,7 @@ fn without_root_everybody_is_the_user_who_serves() {
     let options = GuestOptions {
         name: "unprivileged".into(),
         script,
-        time_limit: Duration::from_secs(120),
+        time_limit: TIME_LIMIT,
         ..GuestOptions::default()
     };
     let result = lab.boot(&options).unwrap().wait().unwrap();

@@ -8,6 +8,10 @@ use netlab::guest::{Guest, GuestOptions, GuestResult, Lab, mountstats};
 
 use crate::server::PORT;
 
+/// The time limit of a guest, and of a wait for one: it ends a test that hangs. A machine that is busy with
+/// something else takes several minutes for work that takes one alone.
+pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(900);
+
 /// A guest that has the export at `/mnt/n`, mounted with NFSv4.1 or as `MOUNT_OPTIONS` in its environment
 /// says, and runs `script` with the functions of `prelude.sh`. Every guest has a hostname, and so an NFSv4
 /// identity, of its own.
@@ -42,7 +46,7 @@ pub(crate) fn boot(lab: &Lab, member: &Member<'_>) -> Guest {
         script,
         files,
         env,
-        time_limit: Duration::from_secs(240),
+        time_limit: TIME_LIMIT,
         memory_mb: 384,
         netem_delay_ms: member.netem_delay_ms,
         ..GuestOptions::default()
@@ -64,12 +68,12 @@ pub(crate) fn counts(result: &GuestResult) -> mountstats::Mount {
     mountstats::parse(&result.read("mountstats").unwrap()).unwrap().remove(0)
 }
 
-/// Waits until `event` has happened; no longer than two minutes, and not once a guest has failed: then
+/// Waits until `event` has happened; no longer than [`TIME_LIMIT`], and not once a guest has failed: then
 /// [`finish`] tells why.
 pub(crate) fn wait_until(lab: &Lab, what: &str, mut event: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !event() && !have_failed(lab) {
-        if begun.elapsed() > Duration::from_secs(120) {
+        if begun.elapsed() > TIME_LIMIT {
             eprintln!("waited in vain: {what}");
             std::fs::create_dir(lab.shared().join("failed")).unwrap();
         }

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use netlab::guest::{GuestOptions, Lab, mountstats};
 
-use crate::guests::entries;
+use crate::guests::{TIME_LIMIT, entries};
 use crate::server::{PORT, Server};
 
 /// True where the host's file system shares blocks between files.
@@ -42,7 +41,7 @@ fn linux_takes_minor_version_2_by_itself_and_uses_what_it_adds() {
         script,
         files,
         env: vec![("CLONES".into(), if clones(server.directory()) { "1" } else { "0" }.into())],
-        time_limit: Duration::from_secs(240),
+        time_limit: TIME_LIMIT,
         memory_mb: 512,
         ..GuestOptions::default()
     };

@@ -1,10 +1,8 @@
 //! One guest, both versions: everything that a client does in a working day.
 
-use std::time::Duration;
-
 use netlab::guest::{GuestOptions, GuestResult, Lab, mountstats};
 
-use crate::guests::entries;
+use crate::guests::{TIME_LIMIT, entries};
 use crate::server::{PORT, Server};
 
 /// Headers of the kernel's interface: every machine with a C compiler has them.
@@ -22,7 +20,7 @@ fn run(lab: &Lab, version: &str, options: &str) -> GuestResult {
         name: format!("witness-{}", version.replace('.', "-")),
         script,
         files: vec![("one_guest.sh".into(), include_bytes!("one_guest.sh").to_vec())],
-        time_limit: Duration::from_secs(240),
+        time_limit: TIME_LIMIT,
         memory_mb: 512,
         ..GuestOptions::default()
     };

@@ -1,10 +1,9 @@
 //! A kernel client mounts the back ends of the server's examples.
 
-use std::time::Duration;
-
 use netlab::guest::{GuestOptions, Lab};
 use server::shell::Server;
 
+use crate::guests::TIME_LIMIT;
 use crate::server::PORT;
 
 #[allow(dead_code, unreachable_pub, reason = "it is a program of its own")]
@@ -46,7 +45,7 @@ fn linux_mounts_back_ends_of_examples_in_every_version() {
         name: "examples".into(),
         script: SCRIPT.into(),
         env: vec![("PORT".into(), PORT.to_string())],
-        time_limit: Duration::from_secs(120),
+        time_limit: TIME_LIMIT,
         ..GuestOptions::default()
     };
     let result = lab.boot(&options).unwrap().wait().unwrap();

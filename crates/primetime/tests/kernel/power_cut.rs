@@ -15,14 +15,13 @@ use client::{Client, Options, Url, Version};
 use netlab::guest::{Guest, GuestOptions, Lab};
 use tokio::task::JoinSet;
 
+use crate::guests::TIME_LIMIT;
 use crate::server::PORT;
 
 const PRIMETIME: &str = env!("CARGO_BIN_EXE_primetime");
 /// Acknowledged changes before the power is cut.
 const PROGRESS: usize = 400;
 const UNDER_WAY: usize = 16;
-const START_LIMIT: Duration = Duration::from_secs(60);
-const TIME_LIMIT: Duration = Duration::from_secs(120);
 
 /// What a client asked for and was told is done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -160,7 +159,7 @@ async fn connect(address: SocketAddr, version: Version) -> Client {
         let options = Options { versions: vec![version], ..Options::default() };
         match Client::connect(&url, options).await {
             Ok(client) => return client,
-            Err(error) => assert!(begun.elapsed() < START_LIMIT, "the guest does not serve: {error}"),
+            Err(error) => assert!(begun.elapsed() < TIME_LIMIT, "the guest does not serve: {error}"),
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }

@@ -2,15 +2,13 @@
 //! another, by this server and by Linux's own. With `--nocapture` the tests say how long an open took that
 //! waited for that.
 
-use std::time::Duration;
-
 use bench::results::{Cell, Results, Run};
 use netlab::guest::{GuestOptions, Lab};
 
 use crate::foreign::knfsd::{Knfsd, KnfsdOptions};
+use crate::guests::TIME_LIMIT;
 use crate::server::{PORT, Server};
 
-const TIME_LIMIT: Duration = Duration::from_secs(240);
 /// Linux sends an OPEN again that was answered with NFS4ERR_DELAY when a tenth of a second has passed, less a
 /// tick of its clock.
 const PAUSE_MS: f64 = 90.0;

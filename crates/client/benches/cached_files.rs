@@ -7,7 +7,7 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
 use client::{Client, Options, Url};
-use server::shell::{Running, ServeOptions};
+use server_shell::{Running, ServeOptions};
 
 const FILES: usize = 20_000;
 const FILE_BYTES: usize = 4096;

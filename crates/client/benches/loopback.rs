@@ -11,7 +11,7 @@ use bytes::Bytes;
 use client::{Client, LockKind, OpenOptions, Options, Url, Version};
 use netlab::relay::{LinkOptions, Relay};
 use server::exports::{Rule, Squash};
-use server::shell::{Running, ServeOptions};
+use server_shell::{Running, ServeOptions};
 
 const FILES: usize = 1000;
 const LARGE_BYTES: usize = 1 << 30;

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use client::{Client, OpenOptions, Options, Url, Version};
 use netlab::relay::{LinkOptions, Relay};
 use server::exports::{Rule, Squash};
-use server::shell::{Running, ServeOptions};
+use server_shell::{Running, ServeOptions};
 
 const RATE_BYTES_PER_SECOND: u64 = 20_000_000;
 const SECONDS: usize = 15;

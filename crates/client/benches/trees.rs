@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use client::{Client, Descend, Location, OpenOptions, Options, TreeOptions, Url, Version};
 use netlab::relay::{LinkOptions, Relay};
 use server::exports::{Rule, Squash};
-use server::shell::{Running, ServeOptions};
+use server_shell::{Running, ServeOptions};
 
 const FILES_PER_DIRECTORY: usize = 10;
 const FILE_BYTES: usize = 4096;

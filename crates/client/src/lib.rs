@@ -12,10 +12,10 @@
 //! }
 //! # tokio::runtime::Runtime::new().unwrap().block_on(async {
 //! # let place = tempfile::tempdir().unwrap();
-//! # let mut options = server::shell::ServeOptions::new(place.path());
+//! # let mut options = server_shell::ServeOptions::new(place.path());
 //! # options.exports[0].options =
 //! #     server::exports::Rule { squash: server::exports::Squash::NONE, ..Default::default() }.into();
-//! # let server = server::shell::Running::start(&options).await.unwrap();
+//! # let server = server_shell::Running::start(&options).await.unwrap();
 //! # greet(&format!("nfs://{}/", server.address())).await.unwrap();
 //! # assert_eq!(std::fs::read(place.path().join("greeting")).unwrap(), b"hello");
 //! # server.stop().await.unwrap();

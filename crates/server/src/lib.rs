@@ -1,4 +1,4 @@
-//! An NFS server as a library: the RPC programs over any [`vfs::FileSystem`].
+//! The service of an NFS server: the RPC programs over any [`vfs::FileSystem`].
 //!
 //! The service layer (`exports`, `nfs3`, `nfs4`, `mount3`, `nlm4`, `nsm1`, `services` with its members,
 //! `dispatch`) is asynchronous without a runtime: no sockets, no clock, no files, so that a simulator can
@@ -32,7 +32,4 @@ pub mod retries;
 pub mod runtime;
 mod service_core;
 pub mod services;
-#[cfg(feature = "shell")]
-#[allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "sockets, files, clock, tasks")]
-pub mod shell;
 pub mod stable;

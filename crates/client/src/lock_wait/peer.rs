@@ -9,7 +9,7 @@ use proto::nlm4::{self, CancelArgs, LockArgs, NetObject, Procedure, Response, St
 use rpc::net::{Destination, OneCall, call_once};
 use rpc::{Credential, Refusal, Transport};
 use server::exports::{Rule, Squash};
-use server::shell::{Running, ServeOptions};
+use server_shell::{Running, ServeOptions};
 use tempfile::TempDir;
 use testkit::script::{Answer, Script, ScriptedCall};
 use tokio::sync::{Mutex, mpsc, oneshot};

@@ -9,7 +9,7 @@ use client::{
     AttributeTimeouts, Client, DirEntry, File, OpenOptions, Options, Snapshot, Url, Version, Waits,
 };
 use server::exports::{Rule, Squash};
-use server::shell::{Running, ServeOptions};
+use server_shell::{Running, ServeOptions};
 use tempfile::TempDir;
 
 /// Makes a test of each function for each version.

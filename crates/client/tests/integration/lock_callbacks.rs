@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use client::{Client, Error, File, LockKind, Version};
 use netlab::guest::{Host, Lab};
-use server::shell::{PortMapMode, ServeOptions};
+use server_shell::{PortMapMode, ServeOptions};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use client::{Client, Error, LockKind, Options, Version};
-use server::shell::ServeOptions;
-use server::shell::control::Control;
+use server_shell::ServeOptions;
+use server_shell::control::Control;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use client::{Client, Options, Url, Version};
 use mount::{Mount, MountOptions};
 use server::exports::{Rule, Squash};
-use server::shell::{Running, ServeOptions};
+use server_shell::{Running, ServeOptions};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 

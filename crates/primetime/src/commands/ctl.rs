@@ -10,8 +10,8 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use comfy_table::Table;
 use comfy_table::presets::NOTHING;
-use server::shell::control::find_sockets;
-use server::shell::control::protocol::{self, Answer, Command, Request, VERSION, read_answer};
+use server_shell::control::find_sockets;
+use server_shell::control::protocol::{self, Answer, Command, Request, VERSION, read_answer};
 
 use crate::failure::Failure;
 use rows::Listed;

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use server::shell::control::{Control, ReloadRequest, SOCKET_NAME, protocol};
-use server::shell::{Config, PortMapMode, Running, ServeOptions, ServingRuntime, default_state_directory};
+use server_shell::control::{Control, ReloadRequest, SOCKET_NAME, protocol};
+use server_shell::{Config, PortMapMode, Running, ServeOptions, ServingRuntime, default_state_directory};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
@@ -104,7 +104,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let config = config(arguments)?;
     let mut options = options(arguments, &config)?;
     // Clients give modes; the process's own mask must not change them.
-    server::shell::clear_umask();
+    server_shell::clear_umask();
     take_small_pages();
     let runtime = ServingRuntime::new(TURNS_BETWEEN_LOOKS).map_err(|error| {
         Failure::set_up(format_args!("cannot start threads: {error}; raise the limit of processes"))

@@ -1,16 +1,16 @@
 //! A kernel client mounts the back ends of the server's examples.
 
 use netlab::guest::{GuestOptions, Lab};
-use server::shell::Server;
+use server_shell::Server;
 
 use crate::guests::TIME_LIMIT;
 use crate::server::PORT;
 
 #[allow(dead_code, unreachable_pub, reason = "it is a program of its own")]
-#[path = "../../../server/examples/keep_names.rs"]
+#[path = "../../../server-shell/examples/keep_names.rs"]
 mod keep_names;
 #[allow(dead_code, unreachable_pub, reason = "it is a program of its own")]
-#[path = "../../../server/examples/own_back_end.rs"]
+#[path = "../../../server-shell/examples/own_back_end.rs"]
 mod own_back_end;
 
 /// What a client finds in both, whatever the version.

@@ -4,12 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use vfs::{Error, FileSystem, Handle, Name, ObjectId, Request};
+use vfs::{FileSystem, Handle, Name, ObjectId, Request};
 
+use super::mount_points::{MountPoint, NoPlace};
 use super::{Caller, Denied, Export, ExportId, ExportPath};
-
-/// Entries of a directory that are asked for at a time.
-const PAGE_ENTRIES: usize = 256;
 
 /// A name in a directory that leads out of its export, or on the way to others.
 #[derive(Debug)]
@@ -78,50 +76,6 @@ impl<F> Default for Junctions<F> {
     }
 }
 
-/// The directory of an export that the root of another one covers.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct MountPoint {
-    /// The directory that has it as an entry.
-    directory: ObjectId,
-    /// Of the same.
-    handle: Handle,
-    /// Of the entry.
-    fileid: u64,
-}
-
-impl MountPoint {
-    /// Finds the mount point of the export `child` in `parent`, whose file system is `fs`.
-    ///
-    /// # Errors
-    /// When the path of `child` leads to no directory there.
-    pub(crate) async fn find<F: FileSystem>(
-        fs: &F,
-        parent: &ExportPath,
-        child: &ExportPath,
-    ) -> Result<Self, NoPlace> {
-        let no_place = || NoPlace { path: child.clone(), parent: parent.clone() };
-        let depth = parent.depth_above(child).ok_or_else(no_place)?;
-        let names: Vec<_> = child.components().skip(depth).collect();
-        let (last, way) = names.split_last().ok_or_else(no_place)?;
-        let mut node = fs.root();
-        for name in way {
-            (node, _) = fs.lookup(Request::of_server(), &node, *name).await.map_err(|_| no_place())?;
-        }
-        let fileid = find_entry(fs, &node, *last).await.map_err(|_| no_place())?.ok_or_else(no_place)?;
-        Ok(Self { directory: fs.object_id(&node), handle: fs.handle(&node), fileid })
-    }
-}
-
-/// An export has no directory to be seen in.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the export {path} cannot be seen in {parent}, which has no directory for it")]
-pub struct NoPlace {
-    /// Where the export should be.
-    pub path: ExportPath,
-    /// The export that its path leads through.
-    pub parent: ExportPath,
-}
-
 impl<F: FileSystem> Junctions<F> {
     /// The names in a directory that are junctions.
     pub(crate) fn of(&self, export: ExportId, dir: ObjectId) -> Option<&BTreeMap<Bytes, Junction<F>>> {
@@ -160,21 +114,5 @@ impl<F: FileSystem> Junctions<F> {
     fn junction(&mut self, export: ExportId, dir: ObjectId, name: Name<'_>) -> &mut Junction<F> {
         let names = self.below.entry((export, dir)).or_default();
         names.entry(Bytes::copy_from_slice(name.as_bytes())).or_default()
-    }
-}
-
-/// The file id of an entry, as its directory lists it: what is mounted on it does not count (RFC 8881
-/// §5.8.2.23).
-async fn find_entry<F: FileSystem>(fs: &F, dir: &F::Node, name: Name<'_>) -> Result<Option<u64>, Error> {
-    let mut cookie = 0;
-    loop {
-        let page = fs.read_dir(Request::of_server(), dir, cookie, PAGE_ENTRIES, false).await?;
-        if let Some(entry) = page.entries.iter().find(|entry| entry.name == name.as_bytes()) {
-            return Ok(Some(entry.fileid));
-        }
-        match page.entries.last() {
-            Some(last) if !page.eof => cookie = last.cookie,
-            _ => return Ok(None),
-        }
     }
 }

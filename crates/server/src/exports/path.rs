@@ -59,8 +59,8 @@ impl ExportPath {
         components.map(|component| Name::new(component).expect("components were checked"))
     }
 
-    /// How many components `self` has when `path` is the same or lies below, else `None`.
-    pub(crate) fn depth_above(&self, path: &ExportPath) -> Option<usize> {
+    /// Returns the number of components of `self` when `path` is `self` or lies below it, else `None`.
+    pub fn depth_above(&self, path: &ExportPath) -> Option<usize> {
         let mut below = path.components();
         let mut depth = 0;
         for component in self.components() {

@@ -1,13 +1,13 @@
 //! All exports of a server at one time.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use rpc::{AuthStatus, Refusal};
 use vfs::{Error, FileSystem, Name, ObjectId, Request, Result, Timestamp};
 
 use super::directory::Needs;
-use super::junctions::{Above, Junction, Junctions, MountPoint, NoPlace};
+use super::junctions::{Above, Junction, Junctions};
+use super::mount_points::{MountPoint, MountPoints, NoPlace};
 use super::pseudo::PseudoTree;
 use super::{
     BackEnd, Caller, Denied, Export, ExportId, ExportOptions, ExportPath, HostDirectory, Question, Rule,
@@ -34,9 +34,6 @@ pub struct ExportSet<F> {
     /// Nobody is told of exports and mounts that are not his.
     hides: bool,
 }
-
-/// The mount points of exports in others: by the number of the outer export, and that of the inner one.
-pub(crate) type MountPoints = HashMap<(ExportId, ExportId), MountPoint>;
 
 /// The number of the directories that lead to exports.
 const WAY: ExportId = ExportId(0);
@@ -252,15 +249,12 @@ impl<F: FileSystem> ExportSet<F> {
         Ok(Reached { export, node, rule })
     }
 
-    /// As [`ExportSet::resolve`], for the server itself.
+    /// Like [`ExportSet::resolve`], but checks no rule: for the server itself and for its administrator.
     ///
     /// # Errors
-    /// Those of the back end.
-    pub(crate) async fn find(
-        &self,
-        request: Request<'_>,
-        handle: &[u8],
-    ) -> Result<(&Arc<Export<F>>, F::Node)> {
+    /// `BadHandle` when no back end has issued `handle`, `Stale` when an earlier back end may have; otherwise
+    /// the error of the back end that has.
+    pub async fn find(&self, request: Request<'_>, handle: &[u8]) -> Result<(&Arc<Export<F>>, F::Node)> {
         for export in &self.list {
             match export.file_system().resolve(request, handle).await {
                 Err(Error::BadHandle) => {}
@@ -289,11 +283,14 @@ impl<F: FileSystem> ExportSet<BackEnd<F>> {
     /// # Errors
     /// When two are at the same place, or the export that a path leads through has no directory there.
     pub async fn joined(list: Vec<Export<F>>, now: Timestamp) -> std::result::Result<Self, InvalidExports> {
-        Self::joined_at(list, now, &MountPoints::new()).await
+        Self::joined_at(list, now, &MountPoints::default()).await
     }
 
-    /// As [`ExportSet::joined`]. The file systems of exports are not asked for mount points that are known.
-    pub(crate) async fn joined_at(
+    /// Like [`ExportSet::joined`], but does not ask file systems for the mount points in `known`.
+    ///
+    /// # Errors
+    /// Those of [`ExportSet::joined`].
+    pub async fn joined_at(
         list: Vec<Export<F>>,
         now: Timestamp,
         known: &MountPoints,
@@ -333,7 +330,7 @@ impl<F: FileSystem> ExportSet<BackEnd<F>> {
             };
             // The deepest comes first.
             if let Some(parent) = others().find(is_above) {
-                let at = match known.get(&(parent.id(), child.id())) {
+                let at = match known.get(parent.id(), child.id()) {
                     Some(at) => *at,
                     None => MountPoint::find(parent.file_system(), parent.path(), child.path()).await?,
                 };

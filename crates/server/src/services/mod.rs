@@ -9,11 +9,14 @@
 
 mod administration;
 mod conflicts;
+mod observation;
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use state::{Now, State};
+
+pub use observation::{Observation, StateCounts};
 
 use crate::callbacks::Callbacks;
 use crate::clients::Clients;

@@ -1,7 +1,7 @@
 //! The rows of each list as cells for people.
 
 use serde::de::DeserializeOwned;
-use server::shell::control::protocol::{
+use server_shell::control::protocol::{
     Client, ClientState, Delegation, Expired, Export, Lock, Mount, Open, Reloaded, Revoked, Session, Status,
 };
 

@@ -8,9 +8,11 @@ use std::process::Command;
 use house::root;
 
 /// Crates without input and output, threads and clocks.
-const PURE: [&str; 3] = ["primetime-xdr", "primetime-proto", "primetime-state"];
+const PURE: [&str; 4] = ["primetime-xdr", "primetime-proto", "primetime-rpc", "primetime-state"];
 /// Crates that a pure crate does not depend on.
-const IMPURE: [&str; 6] = ["tokio", "mio", "socket2", "rustix", "nix", "primetime-rpc"];
+const IMPURE: [&str; 6] = ["tokio", "mio", "socket2", "rustix", "nix", "primetime-rpc-net"];
+/// Crates of sockets and their runtime.
+const RUNTIME: [&str; 4] = ["tokio", "mio", "socket2", "primetime-rpc-net"];
 
 /// Crates of the service layer. Each has one module that does I/O, which its `lib.rs` exempts.
 const SERVICE: [&str; 2] = ["primetime-vfs", "primetime-server"];
@@ -49,22 +51,30 @@ fn pure_crates_have_no_input_and_output() {
         let impure: Vec<&String> = found.iter().filter(|name| IMPURE.contains(&name.as_str())).collect();
         assert!(impure.is_empty(), "{package} depends on {impure:?}");
     }
-    assert!(dependencies("primetime-rpc").iter().any(|name| name == "tokio"), "the list is read");
+    assert!(dependencies("primetime-rpc-net").iter().any(|name| name == "tokio"), "the list is read");
+}
+
+#[test]
+fn codec_and_state_do_not_depend_on_rpc() {
+    for package in ["primetime-xdr", "primetime-proto", "primetime-state"] {
+        assert!(!dependencies(package).iter().any(|name| name == "primetime-rpc"), "{package}");
+    }
 }
 
 #[test]
 fn file_systems_have_no_runtime() {
     let found = dependencies("primetime-vfs");
-    let runtime = ["tokio", "mio", "socket2", "primetime-rpc"];
-    let impure: Vec<&String> = found.iter().filter(|name| runtime.contains(&name.as_str())).collect();
+    let forbidden = |name: &&String| RUNTIME.contains(&name.as_str()) || *name == "primetime-rpc";
+    let impure: Vec<&String> = found.iter().filter(forbidden).collect();
     assert!(impure.is_empty(), "primetime-vfs depends on {impure:?}");
 }
 
 #[test]
-fn service_does_not_name_tokio_itself() {
-    let found = tree("primetime-server", &["--no-default-features", "--depth", "1"]);
+fn service_has_no_runtime() {
+    let found = tree("primetime-server", &["--no-default-features"]);
     assert!(found.iter().any(|name| name == "primetime-rpc"), "the list is read");
-    assert!(!found.iter().any(|name| name == "tokio"), "only the feature `shell` may bring it");
+    let impure: Vec<&String> = found.iter().filter(|name| RUNTIME.contains(&name.as_str())).collect();
+    assert!(impure.is_empty(), "without `shell`, primetime-server depends on {impure:?}");
 }
 
 // Clippy reads one file for each crate and takes nothing from the file at the root.

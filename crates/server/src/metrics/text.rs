@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use rpc::memory::MemoryUse;
+use rpc::MemoryUse;
 
 use super::events::RECALL_BUCKETS_MS;
 use super::table::{BUCKETS, ExportLabel, Sum, bucket_end};

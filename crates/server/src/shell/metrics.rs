@@ -14,7 +14,7 @@ use hyper::header::{ALLOW, CONTENT_TYPE};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use rpc::memory::MemoryBudget;
+use rpc_net::memory::MemoryBudget;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 

@@ -26,7 +26,7 @@ pub(super) async fn gauges<F: FileSystem>(
         sessions: sessions as u64,
         slots_in_use: slots_in_use(services).await,
         reply_cache_bytes: state.session_bytes(),
-        memory: rpc::memory::MemoryUse::default(),
+        memory: rpc::MemoryUse::default(),
         held: held(services).await,
         in_grace: state.in_grace(),
         awaited_clients: state.awaited_clients() as u64,

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use ::portmap::registration::{self, Registered};
 use ::portmap::{PortMapper, Registration};
 use proto::{mount3, nfs3, nfs4, nlm4, nsm1, portmap};
-use rpc::net::{DatagramOptions, ServerOptions, serve, serve_datagrams};
 use rpc::{Service, Transport};
+use rpc_net::{DatagramOptions, ServerOptions, serve, serve_datagrams};
 use tokio::net::{TcpListener, UdpSocket};
 use tokio::task::JoinSet;
 

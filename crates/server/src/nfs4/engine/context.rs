@@ -261,8 +261,8 @@ impl<'a, F: FileSystem> Context<'a, F> {
         let Ok(client) = self.client() else { return };
         // What it has brought may have been given back since.
         let _ = self.server.state().close(client, &opened.state_id);
-        if let Some((delegation, _)) = &opened.delegation {
-            let _ = self.withdraw_delegation(delegation);
+        if let Some(granted) = &opened.delegation {
+            let _ = self.withdraw_delegation(&granted.state_id);
         }
     }
 

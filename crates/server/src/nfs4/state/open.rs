@@ -6,7 +6,7 @@ use proto::nfs4::{
     Ace, ChangeInfo, CreateHow, DelegationType, OpenArgs, OpenClaim, OpenDelegation, OpenResult, Operation,
     ReadDelegation, SpaceLimit, StateId, Status, WhyNoDelegation, WriteDelegation, open_result, share,
 };
-use state::{DelegationKind, Open, Opened, Reservation};
+use state::{DelegationKind, GrantedDelegation, Open, Opened, Reservation};
 use vfs::{Access, Attributes, FileSystem, Identity, SetAttributes, Settling};
 use xdr::{Decoder, Encoder};
 
@@ -127,7 +127,7 @@ async fn run<F: FileSystem>(
     context.fresh = target.created.map(|attributes| Fresh { attributes, ended_before: None });
     // Where there is no open, what the client goes on with is the delegation.
     context.current_state = match opened.delegation {
-        Some((delegation, _)) if without_open(&opened) != 0 => delegation,
+        Some(granted) if without_open(&opened) != 0 => granted.state_id,
         _ => opened.state_id,
     };
     Ok(result)
@@ -300,7 +300,7 @@ async fn open<F: FileSystem>(
         None => services.state().open(client, asked, services.now()),
     };
     let opened = services.delegations().hold(|| attempt(&asked)).await?;
-    let Some((id, kind)) = opened.delegation else { return Ok(opened) };
+    let Some(GrantedDelegation { state_id: id, kind }) = opened.delegation else { return Ok(opened) };
     let told = match kind {
         DelegationKind::Write => object.attributes().await.ok(),
         DelegationKind::Read => None,
@@ -423,7 +423,7 @@ fn delegation<F: FileSystem>(
     object: &Object<'_, F>,
     (opened, arguments): (&Opened, &OpenArgs),
 ) -> OpenDelegation {
-    if let Some((state_id, kind)) = opened.delegation {
+    if let Some(GrantedDelegation { state_id, kind }) = opened.delegation {
         return granted(state_id, kind, opened.timestamps);
     }
     match want(arguments) {

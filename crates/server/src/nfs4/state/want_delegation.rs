@@ -78,7 +78,7 @@ async fn run<F: FileSystem>(
         services.state().check_new_state(client)?;
     }
     services.recovery().record(client).await?;
-    let granted = services.state().delegate_file(client, (object.file(), kind), reclaim, services.now())?;
+    let granted = services.state().delegate_file(client, object.file(), kind, reclaim, services.now())?;
     let Some(id) = granted else {
         return Ok(OpenDelegation::NoneExt(WhyNoDelegation::Contention(false)));
     };

@@ -95,7 +95,7 @@ async fn run<F: FileSystem>(
     if delegates_by(&arguments.claim) {
         users::without_write_delegation(context, object, &identity).await?;
     }
-    let opened = open(context, (object, &found), &identity, arguments, (access, place.as_ref())).await?;
+    let opened = open(context, object, &found, &identity, arguments, access, place.as_ref()).await?;
     if context.server.state().removals() != removals {
         // Somebody may have removed it since it was found, and did not see this open.
         context.server.services().delegations().keep_if_nameless(object.fs(), &object.node).await;
@@ -108,7 +108,7 @@ async fn run<F: FileSystem>(
         change: target.change,
         flags: open_result::LOCK_TYPE_POSIX | open_result::MAY_NOTIFY_LOCK | without_open(&opened),
         attributes_set: target.attributes_set,
-        delegation: delegation(context, object, (&opened, arguments)),
+        delegation: delegation(context, object, &opened, arguments),
     };
     if !target.settling.is_done()
         && let (Ok(directory), OpenClaim::Null(name)) = (context.object(), &arguments.claim)
@@ -272,10 +272,12 @@ async fn check_object<F: FileSystem>(
 
 async fn open<F: FileSystem>(
     context: &Context<'_, F>,
-    (object, found): (&Object<'_, F>, &Attributes),
+    object: &Object<'_, F>,
+    found: &Attributes,
     identity: &Identity,
     arguments: &OpenArgs,
-    (access, place): (u32, Option<&Reservation>),
+    access: u32,
+    place: Option<&Reservation>,
 ) -> Result<Opened, Status> {
     let client = context.client()?;
     let services = context.server.services();
@@ -310,7 +312,7 @@ async fn open<F: FileSystem>(
     let is_safe = !is_new_write || users::all_may_write(context, identity, found)?;
     if !is_safe || !is_still_named(context, object, arguments).await {
         context.withdraw_delegation(&id)?;
-    } else if context.note_grant(object, (&id, kind.of_file(opened.timestamps)), told)? {
+    } else if context.note_grant(object, &id, kind.of_file(opened.timestamps), told)? {
         return Ok(opened);
     }
     if opened.state_id != StateId::ANONYMOUS {
@@ -421,7 +423,8 @@ pub(crate) fn granted(state_id: StateId, kind: DelegationKind, timestamps: bool)
 fn delegation<F: FileSystem>(
     context: &Context<'_, F>,
     object: &Object<'_, F>,
-    (opened, arguments): (&Opened, &OpenArgs),
+    opened: &Opened,
+    arguments: &OpenArgs,
 ) -> OpenDelegation {
     if let Some(GrantedDelegation { state_id, kind }) = opened.delegation {
         return granted(state_id, kind, opened.timestamps);

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use rpc::net::{ServerOptions, serve};
 use rpc::{Call, Disposition, Refusal, Service};
+use rpc_net::{ServerOptions, serve};
 use server::dispatch::Programs;
 use server::exports::{Export, ExportId, ExportPath, Exports, Rule, Squash};
 use server::nfs4::{Nfs4, Nfs4Options, OwnerNames};

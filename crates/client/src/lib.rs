@@ -120,7 +120,7 @@ pub use lock::{Conflict, LockKind};
 pub use name::{FileName, RefusedNames};
 pub use object::{Entries, Object, Position, Remembered, Special};
 pub use open::OpenOptions;
-pub use rpc::net::{CongestionControl, TcpOptions};
+pub use rpc_net::{CongestionControl, TcpOptions};
 
 pub use options::{AttributeTimeouts, LookupCache, Options, ProgramPorts, Version, Waits, WriteDelegations};
 pub use tap::{Cost, Request, RequestStats, Snapshot, Tap};

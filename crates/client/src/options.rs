@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use rpc::net::TcpOptions;
+use rpc_net::TcpOptions;
 
 /// Where the programs beside NFS are (NFSv3), where that is not the port of NFS.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

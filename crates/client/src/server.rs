@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 
-use rpc::net::Resolve;
+use rpc_net::Resolve;
 
 /// A server, by its name and by the address that the name stood for when it was first reached.
 #[derive(Debug, Clone)]

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use rpc::net::TcpOptions;
+use rpc_net::TcpOptions;
 
 use crate::options::{AttributeTimeouts, LookupCache, Options, Version, WriteDelegations};
 use crate::url::UrlError;

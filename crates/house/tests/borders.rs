@@ -8,11 +8,20 @@ use std::process::Command;
 use house::root;
 
 /// Crates without input and output, threads and clocks.
-const PURE: [&str; 3] = ["primetime-xdr", "primetime-proto", "primetime-state"];
+const PURE: [&str; 4] = ["primetime-xdr", "primetime-proto", "primetime-rpc", "primetime-state"];
 /// Crates that a pure crate does not depend on.
-const IMPURE: [&str; 6] = ["tokio", "mio", "socket2", "rustix", "nix", "primetime-rpc"];
+const IMPURE: [&str; 6] = ["tokio", "mio", "socket2", "rustix", "nix", "primetime-rpc-net"];
 /// Crates that a crate of the service layer does not depend on.
-const RUNTIME: [&str; 7] = ["tokio", "mio", "socket2", "hyper", "dns-lookup", "redb", "primetime-portmap"];
+const RUNTIME: [&str; 8] = [
+    "tokio",
+    "mio",
+    "socket2",
+    "hyper",
+    "dns-lookup",
+    "redb",
+    "primetime-portmap",
+    "primetime-rpc-net",
+];
 
 /// Crates of the service layer. The `lib.rs` of `vfs` exempts its module `local`.
 const SERVICE: [&str; 2] = ["primetime-vfs", "primetime-server"];
@@ -51,7 +60,14 @@ fn pure_crates_have_no_input_and_output() {
         let impure: Vec<&String> = found.iter().filter(|name| IMPURE.contains(&name.as_str())).collect();
         assert!(impure.is_empty(), "{package} depends on {impure:?}");
     }
-    assert!(dependencies("primetime-rpc").iter().any(|name| name == "tokio"), "the list is read");
+    assert!(dependencies("primetime-rpc-net").iter().any(|name| name == "tokio"), "the list is read");
+}
+
+#[test]
+fn codec_and_state_do_not_depend_on_rpc() {
+    for package in ["primetime-xdr", "primetime-proto", "primetime-state"] {
+        assert!(!dependencies(package).iter().any(|name| name == "primetime-rpc"), "{package}");
+    }
 }
 
 #[test]
@@ -64,9 +80,8 @@ fn file_systems_have_no_runtime() {
 
 #[test]
 fn service_has_no_runtime() {
-    // `rpc` has its messages and its connections in one crate, so it brings tokio.
-    let found = tree("primetime-server", &["--prune", "primetime-rpc"]);
-    assert!(found.iter().any(|name| name == "primetime-state"), "the list is read");
+    let found = dependencies("primetime-server");
+    assert!(found.iter().any(|name| name == "primetime-rpc"), "the list is read");
     let impure: Vec<&String> = found.iter().filter(|name| RUNTIME.contains(&name.as_str())).collect();
     assert!(impure.is_empty(), "primetime-server depends on {impure:?}");
     assert!(dependencies("primetime-server-shell").iter().any(|name| name == "tokio"), "the rule can fail");

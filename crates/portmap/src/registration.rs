@@ -8,8 +8,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use proto::portmap::rpcbind::{Binding, BindingList, Procedure, VERSION_4};
 use proto::portmap::{self, universal_address};
-use rpc::net::{Destination, OneCall, call_once};
 use rpc::{CallError, Credential, Transport};
+use rpc_net::{Destination, OneCall, call_once};
 use xdr::{Decode, Encode};
 
 use crate::Registration;

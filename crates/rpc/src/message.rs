@@ -1,4 +1,4 @@
-//! Call and reply messages (RFC 5531 §9). Knows no I/O.
+//! Call and reply messages (RFC 5531 §9): their heads as values, read and written. It does no I/O.
 
 use xdr::{Decoder, Encode, Encoder};
 
@@ -69,23 +69,32 @@ pub enum Refusal {
     Authentication(AuthStatus),
 }
 
-/// A message as its first words tell.
+/// The head of a message, as [`decode`] has read it.
 #[derive(Debug)]
-pub(crate) enum Message {
+pub enum Message {
+    /// A call, and the places of credential and verifier in the message.
     Call(CallHeader, ClaimPlace),
-    /// A call that gets a refusal whatever it asks for.
+    /// A call that is refused before its program is known: it has another version of RPC.
     BadCall {
+        /// The transaction id of the call.
         xid: u32,
+        /// The reply to it.
         refusal: Refusal,
     },
+    /// A reply. [`decode_reply`] reads the rest of its head.
     Reply {
+        /// The transaction id of the call.
         xid: u32,
     },
 }
 
-/// Reads the head of a message; the decoder then stands at the arguments of a call, or behind a reply's xid
+/// Reads the head of a message. The decoder then stands at the arguments of a call, or behind a reply's xid
 /// and type.
-pub(crate) fn decode(from: &mut Decoder) -> xdr::Result<Message> {
+///
+/// # Errors
+/// When the message is too short, is neither call nor reply, or has a credential or verifier of more than
+/// [`BODY_BYTES_MAX`](crate::BODY_BYTES_MAX) bytes.
+pub fn decode(from: &mut Decoder) -> xdr::Result<Message> {
     let xid = from.u32()?;
     match from.u32()? {
         CALL => decode_call(xid, from),
@@ -104,14 +113,15 @@ fn decode_call(xid: u32, from: &mut Decoder) -> xdr::Result<Message> {
     Ok(Message::Call(CallHeader { xid, program, version, procedure }, claim))
 }
 
-/// Appends the head of a call without a proof; the arguments follow.
-pub(crate) fn encode_call(header: &CallHeader, credential: &Credential, to: &mut Encoder) {
+/// Appends the head of a call with the verifier of AUTH_NONE. The caller appends the arguments.
+pub fn encode_call(header: &CallHeader, credential: &Credential, to: &mut Encoder) {
     put_call(header, credential, to);
     put_no_verifier(to);
 }
 
-/// As [`encode_call`], with the verifier that `sign` makes of the message, which begins at `start`.
-pub(crate) fn encode_verified_call(
+/// Like [`encode_call`], with the verifier that `sign` makes of the message from `start`, the offset of its
+/// transaction id, to the end of the credential (RFC 2203 §5.3.1).
+pub fn encode_verified_call(
     header: &CallHeader,
     credential: &Credential,
     to: &mut Encoder,
@@ -131,8 +141,8 @@ fn put_call(header: &CallHeader, credential: &Credential, to: &mut Encoder) {
     credential.encode(to);
 }
 
-/// Appends the head of a reply whose results follow.
-pub(crate) fn encode_success(xid: u32, verifier: &Verifier, to: &mut Encoder) {
+/// Appends the head of a successful reply. The caller appends the results.
+pub fn encode_success(xid: u32, verifier: &Verifier, to: &mut Encoder) {
     to.u32(xid);
     to.u32(REPLY);
     to.u32(ACCEPTED);
@@ -149,8 +159,8 @@ fn put_no_verifier(to: &mut Encoder) {
     put_verifier(&Verifier::NONE, to);
 }
 
-/// Appends a whole reply without results.
-pub(crate) fn encode_refusal(xid: u32, refusal: Refusal, to: &mut Encoder) {
+/// Appends the whole reply that carries a refusal.
+pub fn encode_refusal(xid: u32, refusal: Refusal, to: &mut Encoder) {
     to.u32(xid);
     to.u32(REPLY);
     match refusal {
@@ -186,8 +196,12 @@ fn encode_accepted(refusal: Refusal, to: &mut Encoder) {
     }
 }
 
-/// Reads the rest of a reply's head; the decoder then stands at the results.
-pub(crate) fn decode_reply(from: &mut Decoder) -> xdr::Result<Result<AuthPlace, Refusal>> {
+/// Reads the rest of a reply's head, behind its [`Message::Reply`]. The decoder then stands at the results.
+/// Returns the place of the verifier, or the refusal.
+///
+/// # Errors
+/// When the head is too short, or has a value that RFC 5531 §9 does not define.
+pub fn decode_reply(from: &mut Decoder) -> xdr::Result<Result<AuthPlace, Refusal>> {
     match from.u32()? {
         ACCEPTED => {
             let verifier = AuthPlace::decode(from)?;

@@ -1,4 +1,4 @@
-//! Record marking (RFC 5531 §11), with bounds on what a peer may announce. Knows no I/O.
+//! Record marking (RFC 5531 §11), with bounds on what a peer may announce. It does no I/O.
 
 use bytes::{Buf, Bytes, BytesMut};
 
@@ -26,6 +26,15 @@ pub enum RecordError {
     /// A record has more fragments than allowed.
     #[error("a record of more than {0} fragments")]
     TooManyFragments(usize),
+}
+
+/// The allocation that a record lies in. Records in the same allocation keep its bytes in memory once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Chunk {
+    /// Distinguishes the allocations of one reader.
+    pub id: u64,
+    /// Its length in bytes.
+    pub bytes: u64,
 }
 
 /// Puts records together from the bytes of a stream. A record in one fragment is a slice of what was read.
@@ -83,22 +92,22 @@ impl RecordReader {
         }
     }
 
-    /// The allocation that the last record lies in: a number of its own, and its length in bytes.
-    pub(crate) fn chunk(&self) -> (u64, u64) {
+    /// Returns the allocation that the last record lies in, for the account of the memory that its call holds.
+    pub fn chunk(&self) -> Chunk {
         const ASSEMBLED: u64 = 1 << 63;
         match self.assembled_bytes {
-            0 => (self.chunk, self.chunk_bytes as u64),
-            bytes => (ASSEMBLED | self.assemblies, bytes as u64),
+            0 => Chunk { id: self.chunk, bytes: self.chunk_bytes as u64 },
+            bytes => Chunk { id: ASSEMBLED | self.assemblies, bytes: bytes as u64 },
         }
     }
 
-    /// Bytes that are reserved beyond what every connection has.
-    pub(crate) fn extra_bytes(&self) -> u64 {
+    /// Returns how many bytes are reserved beyond the 64 KiB that every connection has.
+    pub fn extra_bytes(&self) -> u64 {
         (self.chunk_bytes.saturating_sub(READ_BYTES) + self.assembled.capacity()) as u64
     }
 
-    /// Gives up a large buffer that nothing is in; true when there was one.
-    pub(crate) fn shrink(&mut self) -> bool {
+    /// Frees a buffer of more than 64 KiB that has no bytes; true when there was one.
+    pub fn shrink(&mut self) -> bool {
         let is_wasted = self.buffer.is_empty() && self.chunk_bytes > READ_BYTES;
         if is_wasted {
             self.buffer = BytesMut::new();
@@ -153,8 +162,8 @@ impl RecordReader {
         Some(((mark & !LAST) as usize, mark & LAST != 0))
     }
 
-    /// Bytes that the fragment which has begun lacks.
-    pub(crate) fn missing(&self) -> usize {
+    /// Returns how many bytes are missing from the fragment that has begun; 0 when none has.
+    pub fn missing(&self) -> usize {
         self.fragment().map_or(0, |(length, _)| (4 + length).saturating_sub(self.buffer.len()))
     }
 }
@@ -241,7 +250,7 @@ mod tests {
         read(&mut reader, &[fragment(b"one", true), fragment(b"two", true)].concat());
         let one = reader.next_record().unwrap().unwrap();
         let first = reader.chunk();
-        assert!(first.1 >= READ_BYTES as u64);
+        assert!(first.bytes >= READ_BYTES as u64);
         reader.next_record().unwrap().unwrap();
         assert_eq!(reader.chunk(), first, "both lie in one");
         assert_eq!(reader.extra_bytes(), 0);
@@ -253,7 +262,7 @@ mod tests {
             record = reader.next_record().unwrap();
         }
         let second = reader.chunk();
-        assert!(second.0 != first.0 && (1 << 20..3 << 20).contains(&second.1), "{second:?}");
+        assert!(second.id != first.id && (1 << 20..3 << 20).contains(&second.bytes), "{second:?}");
         assert!(reader.extra_bytes() >= 960 << 10);
         drop((one, record));
         assert!(reader.shrink() && !reader.shrink());
@@ -261,8 +270,8 @@ mod tests {
         read(&mut reader, &[fragment(b"ab", false), fragment(b"c", true)].concat());
         reader.next_record().unwrap().unwrap();
         let assembled = reader.chunk();
-        assert_eq!(assembled.1, 3);
-        assert!(assembled.0 != first.0 && assembled.0 != second.0);
+        assert_eq!(assembled.bytes, 3);
+        assert!(assembled.id != first.id && assembled.id != second.id);
     }
 
     proptest! {

@@ -1,5 +1,4 @@
-//! What answers calls, and what it may know of the connection they came on. No type of a runtime appears
-//! here.
+//! The service that answers calls, and the connection that they arrive on. No type of a runtime appears here.
 
 use std::future::Future;
 use std::net::SocketAddr;

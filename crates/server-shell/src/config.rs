@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rpc::net::{CONNECTION_BYTES, ServerOptions, TcpOptions};
+use rpc_net::{CONNECTION_BYTES, ServerOptions, TcpOptions};
 use serde::{Deserialize, Serialize};
 use server::exports::{Rule, Squash};
 use server::retries::RetryLimits;

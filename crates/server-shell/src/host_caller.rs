@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use proto::portmap::{self, Mapping, PROTOCOL_TCP, PROTOCOL_UDP, parse_universal_address, rpcbind};
-use rpc::net::{Destination, OneCall, call_once};
 use rpc::{AuthSys, CallError, Credential, Transport};
+use rpc_net::{Destination, OneCall, call_once};
 use server::hosts::{CallHosts, HostRoute, ProcedureNumber};
 use server::runtime::BoxFuture;
 use tokio::sync::Semaphore;
@@ -194,8 +194,8 @@ mod tests {
     use std::net::Ipv4Addr;
 
     use ::portmap::{PortMapper, Registration};
-    use rpc::net::{DatagramOptions, ServerOptions, serve, serve_datagrams};
     use rpc::{Call, Disposition, Refusal, Service};
+    use rpc_net::{DatagramOptions, ServerOptions, serve, serve_datagrams};
     use tokio::net::{TcpListener, UdpSocket};
     use xdr::Encoder;
 

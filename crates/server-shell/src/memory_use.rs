@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rpc::memory::{MemoryBudget, Shared};
+use rpc_net::memory::{MemoryBudget, Shared};
 use server::dispatch::Programs;
 use server::services::StateService;
 

@@ -13,7 +13,7 @@ use hyper::header::{ALLOW, CONTENT_TYPE};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use rpc::memory::MemoryBudget;
+use rpc_net::memory::MemoryBudget;
 use server::exports::Exports;
 use server::metrics::Metrics;
 use server::services::StateService;

@@ -25,7 +25,7 @@ pub(super) async fn gauges<F: FileSystem>(
         sessions: counts.sessions as u64,
         slots_in_use: slots_in_use(services).await,
         reply_cache_bytes: counts.reply_cache_bytes,
-        memory: rpc::memory::MemoryUse::default(),
+        memory: rpc::MemoryUse::default(),
         held: held(services).await,
         in_grace: counts.in_grace,
         awaited_clients: counts.awaited_clients as u64,

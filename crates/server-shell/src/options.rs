@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use rpc::net::ServerOptions;
+use rpc_net::ServerOptions;
 use server::retries::RetryLimits;
 use state::Limits;
 

@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rpc::memory::MemoryBudget;
+use rpc_net::memory::MemoryBudget;
 use server::dispatch::Programs;
 use server::host_monitor::Restart;
 use server::nfs4::{Nfs4, Nfs4Options, OwnerNames};
@@ -259,7 +259,7 @@ fn start_with<'a>(
             };
             tokio::select! {
                 never = metrics => match never {},
-                ended = rpc::net::serve_within(listener, service, net, budget, stopped) => ended,
+                ended = rpc_net::serve_within(listener, service, net, budget, stopped) => ended,
                 never = told => match never {},
                 never = tick_forever(ticked) => match never {},
                 never = retry_forever(retried) => match never {},

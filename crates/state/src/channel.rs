@@ -5,11 +5,18 @@ use proto::nfs4::{ChannelAttributes, Status};
 
 use crate::Limits;
 
-/// The shortest call and reply of a COMPOUND that has SEQUENCE alone, without tag and credential, in bytes.
-/// Where these fit there is a request that the server can answer (RFC 8881 §18.36.3).
-const SEQUENCE_BYTES: (u32, u32) = (88, 80);
+/// The lengths of a call and its reply in bytes.
+#[derive(Debug, Clone, Copy)]
+struct ExchangeBytes {
+    request: u32,
+    response: u32,
+}
+
+/// The shortest COMPOUND that has SEQUENCE alone, without tag and credential. A channel that it fits can
+/// carry a request that the server answers (RFC 8881 §18.36.3).
+const SEQUENCE_BYTES: ExchangeBytes = ExchangeBytes { request: 88, response: 80 };
 /// The same for a CB_COMPOUND that has CB_SEQUENCE alone.
-const CB_SEQUENCE_BYTES: (u32, u32) = (96, 76);
+const CB_SEQUENCE_BYTES: ExchangeBytes = ExchangeBytes { request: 96, response: 76 };
 /// CB_SEQUENCE and the operation that the callback is for.
 pub const CALLBACK_OPERATIONS: u32 = 2;
 
@@ -28,18 +35,27 @@ pub struct ChannelLimits {
     pub requests_max: u32,
 }
 
-/// What is granted for requests and for callbacks.
+/// The limits of both channels of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Channels {
+    /// The fore channel: requests of the client.
+    pub fore: ChannelLimits,
+    /// The backchannel: callbacks of the server.
+    pub back: ChannelLimits,
+}
+
+/// Returns the limits that are granted for requests and for callbacks.
 ///
 /// # Errors
-/// INVAL for a fore channel without slots or operations. TOOSMALL when nothing could be done within what was
-/// asked for; for callbacks only if they are wanted. A backchannel that is wanted may still be too small for
-/// some callbacks.
+/// INVAL for a fore channel without slots or operations. TOOSMALL when no request fits the limits that the
+/// client wants, or, if `wants_callbacks`, no callback. A backchannel that is wanted may still be too small
+/// for some callbacks.
 pub fn negotiate_channels(
     fore: &ChannelAttributes,
     back: &ChannelAttributes,
     wants_callbacks: bool,
     limits: &Limits,
-) -> Result<(ChannelLimits, ChannelLimits), Status> {
+) -> Result<Channels, Status> {
     if fore.requests_max == 0 || fore.operations_max == 0 {
         return Err(Status::Invalid);
     }
@@ -53,11 +69,11 @@ pub fn negotiate_channels(
         ..bounded(fore, limits)
     };
     // The server must not change how many operations and callbacks the client takes at a time.
-    Ok((fore, back))
+    Ok(Channels { fore, back })
 }
 
-fn fits(channel: &ChannelLimits, (request_bytes, response_bytes): (u32, u32)) -> bool {
-    channel.request_bytes_max >= request_bytes && channel.response_bytes_max >= response_bytes
+fn fits(channel: &ChannelLimits, least: ExchangeBytes) -> bool {
+    channel.request_bytes_max >= least.request && channel.response_bytes_max >= least.response
 }
 
 fn bounded(asked: &ChannelAttributes, limits: &Limits) -> ChannelLimits {
@@ -113,7 +129,7 @@ mod tests {
     #[test]
     fn no_more_is_granted_than_was_asked_for_or_is_allowed() {
         let limits = Limits::default();
-        let (fore, _) = negotiate_channels(&asked(), &asked(), false, &limits).unwrap();
+        let Channels { fore, .. } = negotiate_channels(&asked(), &asked(), false, &limits).unwrap();
         assert_eq!(fore.request_bytes_max, limits.message_bytes_max);
         assert_eq!(fore.response_bytes_max, 4096);
         assert_eq!(fore.cached_response_bytes_max, 4096, "no reply is longer");
@@ -123,13 +139,13 @@ mod tests {
     #[test]
     fn the_operations_and_slots_of_the_backchannel_are_the_clients() {
         let back = ChannelAttributes { operations_max: 500, ..asked() };
-        let (_, back) = negotiate_channels(&asked(), &back, true, &Limits::default()).unwrap();
+        let Channels { back, .. } = negotiate_channels(&asked(), &back, true, &Limits::default()).unwrap();
         assert_eq!((back.operations_max, back.requests_max), (500, u32::MAX));
     }
 
     #[test]
     fn a_channel_that_sequence_just_fits_in_is_granted() {
-        let (request_bytes_max, response_bytes_max) = SEQUENCE_BYTES;
+        let ExchangeBytes { request: request_bytes_max, response: response_bytes_max } = SEQUENCE_BYTES;
         let least = ChannelAttributes { request_bytes_max, response_bytes_max, operations_max: 1, ..asked() };
         let negotiate = |fore| negotiate_channels(&fore, &asked(), true, &Limits::default()).map(|_| ());
         assert_eq!(negotiate(least.clone()), Ok(()));

@@ -127,7 +127,8 @@ fn count_down(files: &mut BTreeMap<FileId, usize>, file: FileId) {
 impl Client {
     pub(crate) fn new(
         id: ClientId,
-        (owner, principal): (Bytes, Principal),
+        owner: Bytes,
+        principal: Principal,
         account: Arc<Account>,
         minor_version: u32,
         may_reclaim: bool,

@@ -7,7 +7,7 @@ use proto::nfs4::{ClientId, SequenceId, SessionId, Status, session_flags};
 
 use crate::clients::{ClientTable, Record};
 use crate::slots::Slots;
-use crate::{ChannelLimits, Client, ConnectionId, Now, Principal, Session, State};
+use crate::{ChannelLimits, Channels, Client, ConnectionId, Now, Principal, Session, State};
 
 /// What CREATE_SESSION asks for, as far as state is concerned.
 #[derive(Debug, Clone)]
@@ -18,8 +18,8 @@ pub struct CreateSession {
     pub sequence: SequenceId,
     /// Who asks.
     pub principal: Principal,
-    /// What was negotiated for requests and for callbacks, or why not.
-    pub channels: Result<(ChannelLimits, ChannelLimits), Status>,
+    /// The result of [`negotiate_channels`](crate::negotiate_channels).
+    pub channels: Result<Channels, Status>,
     /// The flags of the answer.
     pub flags: u32,
     /// Random bytes: the session's id if one is made.
@@ -111,19 +111,19 @@ impl State {
         asked: &CreateSession,
         now: Now,
     ) -> Result<SessionCreated, Status> {
-        let (fore_channel, back_channel) = asked.channels?;
+        let channels = asked.channels?;
         if self.sessions.count_of_client(asked.client) >= self.limits.sessions_per_client_max {
             return Err(Status::NoSpace);
         }
-        let (count, reply_bytes_max) = (fore_channel.requests_max, fore_channel.cached_response_bytes_max);
+        let (count, reply_bytes_max) = (channels.fore.requests_max, channels.fore.cached_response_bytes_max);
         let slots = Slots::new(record.client.reply_share(), count, reply_bytes_max).ok_or(Status::NoSpace)?;
         record.client.renew(now);
         let persistent = asked.flags & session_flags::PERSIST != 0;
-        let channels = (fore_channel, back_channel);
         let session = Session::new(asked.id, Arc::clone(&record.client), channels, slots, persistent);
         session.associate(asked.connection);
         self.sessions.insert(Arc::new(session));
         let (session, sequence, flags) = (asked.id, asked.sequence, asked.flags);
+        let Channels { fore: fore_channel, back: back_channel } = channels;
         Ok(SessionCreated { session, sequence, flags, fore_channel, back_channel })
     }
 }

@@ -130,7 +130,8 @@ impl State {
             last_outcome: None,
             client: Arc::new(Client::new(
                 id,
-                (owner, principal),
+                owner,
+                principal,
                 self.accounts.of(&asked.address),
                 asked.minor_version,
                 may_reclaim,

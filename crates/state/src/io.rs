@@ -5,7 +5,7 @@ use proto::nfs4::{StateId, Status, share};
 use crate::client::{Client, StateKind, check_sequence};
 use crate::file::FileState;
 use crate::recallable::SEQUENCE;
-use crate::{Blocked, FileId, Now, State, Using};
+use crate::{Blocked, FileId, Now, ShareReservation, State, Using};
 
 /// What is to be done with the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +87,8 @@ impl State {
         if self.awaits_clients() {
             return Err(Status::Grace.into());
         }
-        self.files.with(file, |state, _| match self.check_shares(state, (io.access(), 0), None, now) {
+        let wanted = ShareReservation::of_access(io.access());
+        self.files.with(file, |state, _| match self.check_shares(state, wanted, None, now) {
             Err(Blocked::Status(_)) => Err(Status::Locked.into()),
             checked => checked,
         })

@@ -13,7 +13,7 @@ use crate::file::FileState;
 use crate::range_table::{HeldRange, RangeCursor};
 use crate::recallable::{GrantTable, Holder, Kind};
 use crate::span_tree::OwnerId;
-use crate::{Client, FileId, LockOwner, Now, Range, Session, ShareOwner, State};
+use crate::{Client, FileId, LockOwner, Now, Range, Session, ShareOwner, ShareReservation, State};
 
 /// A client in a list.
 #[derive(Debug, Clone)]
@@ -214,11 +214,11 @@ impl FileState {
             let (client, kind, recalled) = (held.client.id(), held.kind, held.is_recalled());
             (Cursor::Grant(holder), Holding::Grant { client, kind, recalled })
         });
-        let shares =
-            self.shares.iter().enumerate().skip(shares_listed).map(|(index, (owner, (access, deny)))| {
-                let share = Holding::Share { owner: owner.clone(), access: *access, deny: *deny };
-                (Cursor::Share(index), share)
-            });
+        let shares = self.shares.iter().enumerate().skip(shares_listed).map(|(index, (owner, shares))| {
+            let ShareReservation { access, deny } = *shares;
+            let share = Holding::Share { owner: owner.clone(), access, deny };
+            (Cursor::Share(index), share)
+        });
         opens.chain(locks).chain(grants).chain(shares)
     }
 }

@@ -12,7 +12,7 @@ use crate::kept::own;
 use crate::lock_table::{LockState, LockTable, PIECE};
 use crate::obstacles::CONFLICTS_MAX;
 use crate::range_table::HeldRange;
-use crate::{Blocked, FileId, LockOwner, Now, Obstacles, Range, State};
+use crate::{Blocked, ByteRangeLock, FileId, LockOwner, Now, Obstacles, Range, State};
 
 /// Who locks, as LOCK says it.
 #[derive(Debug, Clone)]
@@ -99,7 +99,8 @@ impl State {
             state.check_lock_mode(&open, request.exclusive)?;
             let owner = LockOwner::Nfs4 { client: client.id(), owner: name.clone() };
             let before = state.locks.ranges().len();
-            let locked = match self.lock_range(state, &owner, (request.range, request.exclusive), now) {
+            let wanted = ByteRangeLock { range: request.range, exclusive: request.exclusive };
+            let locked = match self.lock_range(state, &owner, wanted, now) {
                 // What was held is held by somebody else (RFC 8881 §9.11).
                 Err(LockError::Denied(_)) if request.reclaim => Err(Status::ReclaimConflict.into()),
                 Err(error) => Err(error),
@@ -121,18 +122,18 @@ impl State {
         }
     }
 
-    /// Whether a lock would be in the way of whoever asks.
+    /// Checks that no lock of another owner conflicts with `wanted`.
     ///
     /// # Errors
-    /// The lock in the way; clients whose lease is over.
+    /// The conflicting lock; the clients with conflicting locks whose lease has expired.
     pub fn test_lock(
         &self,
         file: FileId,
         owner: &LockOwner,
-        (range, exclusive): (Range, bool),
+        wanted: ByteRangeLock,
         now: Now,
     ) -> Result<(), LockError> {
-        self.files.with(file, |state, _| self.check_range(state, owner, (&range, exclusive), now))
+        self.files.with(file, |state, _| self.check_range(state, owner, &wanted, now))
     }
 
     /// Unlocks a range for an NFSv4 lock-owner.
@@ -193,14 +194,14 @@ impl State {
         &self,
         state: &mut FileState,
         owner: &LockOwner,
-        (range, exclusive): (Range, bool),
+        wanted: ByteRangeLock,
         now: Now,
     ) -> Result<(), LockError> {
-        self.check_range(state, owner, (&range, exclusive), now)?;
+        self.check_range(state, owner, &wanted, now)?;
         if state.locks.ranges().len() >= self.limits.ranges_per_file_max {
             return Err(Status::Delay.into());
         }
-        state.locks.lock(owner, range, exclusive);
+        state.locks.lock(owner, wanted.range, wanted.exclusive);
         Ok(())
     }
 
@@ -208,11 +209,11 @@ impl State {
         &self,
         state: &FileState,
         owner: &LockOwner,
-        (range, exclusive): (&Range, bool),
+        wanted: &ByteRangeLock,
         now: Now,
     ) -> Result<(), LockError> {
         let mut obstacles = Obstacles::default();
-        for held in state.locks.ranges().conflicts(owner, range, exclusive, CONFLICTS_MAX) {
+        for held in state.locks.ranges().conflicts(owner, &wanted.range, wanted.exclusive, CONFLICTS_MAX) {
             match state.holder(&held) {
                 Some(client) if self.has_lapsed(client, now) => obstacles.add_lapsed(client),
                 _ => {

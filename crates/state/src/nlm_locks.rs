@@ -6,18 +6,18 @@ use proto::nfs4::Status;
 use crate::file::FileState;
 use crate::lock_table::PIECE;
 use crate::recallable::Usage;
-use crate::{Blocked, FileId, LockError, LockOwner, Now, Range, State};
+use crate::{Blocked, ByteRangeLock, FileId, LockError, LockOwner, Now, Range, State};
 
 /// The locks of an owner within a range before a lock that can still be undone, less those it has unlocked
 /// since.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct HeldBefore(Vec<(Range, bool)>);
+pub struct HeldBefore(Vec<ByteRangeLock>);
 
 impl HeldBefore {
     /// Notes that the owner has locked a range since: undoing the earlier lock keeps it.
     pub fn lock(&mut self, range: Range, exclusive: bool) {
         self.unlock(range);
-        self.0.push((range, exclusive));
+        self.0.push(ByteRangeLock { range, exclusive });
     }
 
     /// Notes that a later lock of the owner has been undone: of its range, the owner holds what it held
@@ -29,8 +29,9 @@ impl HeldBefore {
 
     /// Notes that the owner has unlocked a range since: undoing the earlier lock does not lock it again.
     pub fn unlock(&mut self, range: Range) {
-        let rests =
-            |(held, exclusive): (Range, bool)| without(held, range).map(move |rest| (rest, exclusive));
+        let rests = |held: ByteRangeLock| {
+            without(held.range, range).map(move |rest| ByteRangeLock { range: rest, ..held })
+        };
         self.0 = std::mem::take(&mut self.0).into_iter().flat_map(rests).collect();
     }
 }
@@ -63,16 +64,16 @@ fn without(held: Range, gone: Range) -> impl Iterator<Item = Range> {
 }
 
 impl State {
-    /// Locks a range for an NLM caller, and says what the caller held of it before.
+    /// Locks a range for an NLM caller. Returns the locks that the caller held within it before.
     ///
     /// # Errors
-    /// DENIED with the lock in the way; DELAY at a bound; delegations in the way, and clients whose lease is
-    /// over.
+    /// DENIED with the conflicting lock; DELAY at a bound; conflicting delegations, and the clients with
+    /// conflicting locks whose lease has expired.
     pub fn nlm_lock(
         &self,
         file: FileId,
         owner: &LockOwner,
-        (range, exclusive): (Range, bool),
+        wanted: ByteRangeLock,
         now: Now,
     ) -> Result<HeldBefore, LockError> {
         if !self.holdings.has_room(host_of(owner)) {
@@ -80,13 +81,13 @@ impl State {
         }
         self.nlm_change(file, owner, |state| {
             // Together with the lock: a delegation that is granted in between would let others lock unseen.
-            let usage = Usage::of_all(exclusive);
-            let obstacles = self.conflicts_in((file, state), None, &usage, now);
+            let usage = Usage::of_all(wanted.exclusive);
+            let obstacles = self.conflicts_in(file, state, None, &usage, now);
             if !obstacles.is_empty() {
                 return Err(LockError::Blocked(Blocked::By(obstacles)));
             }
-            let before = state.locks.ranges().held_within(owner, &range);
-            self.lock_range(state, owner, (range, exclusive), now)?;
+            let before = state.locks.ranges().held_within(owner, &wanted.range);
+            self.lock_range(state, owner, wanted, now)?;
             Ok(HeldBefore(before))
         })
     }
@@ -96,8 +97,8 @@ impl State {
     pub fn nlm_undo(&self, file: FileId, owner: &LockOwner, range: Range, before: &HeldBefore) {
         self.nlm_change(file, owner, |state| {
             state.locks.unlock(owner, range);
-            for (range, exclusive) in &before.0 {
-                state.locks.lock(owner, *range, *exclusive);
+            for held in &before.0 {
+                state.locks.lock(owner, held.range, held.exclusive);
             }
         });
     }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use proto::nfs4::{ClientId, StateOther, Status, share};
 
-use crate::Client;
 use crate::share_counts::ShareCounts;
 use crate::small_map::SmallMap;
 use crate::steps::step;
+use crate::{Client, ShareReservation};
 
 /// An open-owner's opens of the file, as one (RFC 8881 §9.9).
 #[derive(Debug)]
@@ -19,14 +19,14 @@ pub(crate) struct OpenState {
     pub(crate) owner: Bytes,
     pub(crate) access: u32,
     pub(crate) deny: u32,
-    /// The pairs of access and denial that were opened with: what a downgrade may go down to (RFC 8881
+    /// The reservations of the OPENs that it consists of. A downgrade goes to a union of them (RFC 8881
     /// §18.18.3).
-    pub(crate) history: Vec<(u32, u32)>,
+    pub(crate) history: Vec<ShareReservation>,
 }
 
 impl OpenState {
-    fn shares(&self) -> (u32, u32) {
-        (self.access, self.deny)
+    pub(crate) fn shares(&self) -> ShareReservation {
+        ShareReservation { access: self.access, deny: self.deny }
     }
 }
 
@@ -34,8 +34,7 @@ impl OpenState {
 pub(crate) struct OpenTable {
     by_other: SmallMap<StateOther, Box<OpenState>>,
     by_owner: SmallMap<(ClientId, Bytes), StateOther>,
-    /// By access and denial.
-    by_shares: SmallMap<((u32, u32), StateOther), ()>,
+    by_shares: SmallMap<(ShareReservation, StateOther), ()>,
     counts: ShareCounts,
 }
 
@@ -123,19 +122,20 @@ impl OpenTable {
         result
     }
 
-    /// The clients of at most `most` opens that access or denial conflicts with, `except` not among them.
+    /// The clients of at most `most` opens that conflict with `wanted`, `except` not among them.
     pub(crate) fn conflicts(
         &self,
-        (access, deny): (u32, u32),
+        wanted: ShareReservation,
         except: Option<StateOther>,
         most: usize,
     ) -> Vec<&Arc<Client>> {
         let mut found = Vec::new();
-        if !self.counts.conflict((access, deny)) {
+        if !self.counts.conflict(wanted) {
             return found;
         }
-        let kinds = (0..=share::BOTH).flat_map(|a| (0..=share::BOTH).map(move |d| (a, d)));
-        for kind in kinds.filter(|(a, d)| access & d != 0 || deny & a != 0) {
+        let kinds = (0..=share::BOTH)
+            .flat_map(|access| (0..=share::BOTH).map(move |deny| ShareReservation { access, deny }));
+        for kind in kinds.filter(|kind| kind.conflicts_with(wanted)) {
             step();
             let of_kind =
                 self.by_shares.from(&(kind, StateOther::ZEROS)).take_while(|((found, _), ())| *found == kind);
@@ -146,12 +146,12 @@ impl OpenTable {
         found
     }
 
-    fn index(&mut self, shares: (u32, u32), other: StateOther) {
+    fn index(&mut self, shares: ShareReservation, other: StateOther) {
         self.counts.add(shares);
         self.by_shares.insert((shares, other), ());
     }
 
-    fn unindex(&mut self, shares: (u32, u32), other: StateOther) {
+    fn unindex(&mut self, shares: ShareReservation, other: StateOther) {
         self.counts.remove(shares);
         self.by_shares.remove(&(shares, other));
     }
@@ -166,19 +166,19 @@ mod tests {
     use crate::{Now, Principal};
 
     fn client(number: u64) -> Arc<Client> {
-        let names = (Bytes::new(), Principal(Bytes::new()));
-        Arc::new(Client::new(ClientId(number), names, Arc::default(), 1, false, Now(0)))
+        let (owner, principal) = (Bytes::new(), Principal(Bytes::new()));
+        Arc::new(Client::new(ClientId(number), owner, principal, Arc::default(), 1, false, Now(0)))
     }
 
-    fn open(client: &Arc<Client>, number: u64, (access, deny): (u32, u32)) -> OpenState {
+    fn open(client: &Arc<Client>, number: u64, shares: ShareReservation) -> OpenState {
         OpenState {
             other: other(number),
             sequence: 1,
             client: Arc::clone(client),
             owner: Bytes::copy_from_slice(&number.to_be_bytes()),
-            access,
-            deny,
-            history: vec![(access, deny)],
+            access: shares.access,
+            deny: shares.deny,
+            history: vec![shares],
         }
     }
 
@@ -193,11 +193,13 @@ mod tests {
         let mut table = OpenTable::default();
         let holder = client(1);
         for number in 0..count {
-            let kind = if number + 1 == count { (share::WRITE, share::READ) } else { (share::READ, 0) };
-            table.insert(open(&holder, number, kind));
+            let is_last = number + 1 == count;
+            let (access, deny) = if is_last { (share::WRITE, share::READ) } else { (share::READ, 0) };
+            table.insert(open(&holder, number, ShareReservation { access, deny }));
         }
         let checks =
             [(share::READ, 0), (share::WRITE, 0), (share::READ, share::BOTH), (share::BOTH, share::WRITE)];
+        let checks = checks.map(|(access, deny)| ShareReservation { access, deny });
         let steps = checks.map(|check| steps_of(|| drop(table.conflicts(check, Some(other(3)), 64))));
         steps.into_iter().max().unwrap()
     }
@@ -232,7 +234,7 @@ mod tests {
                     }
                     (2.., None) => {
                         list.push((number, of, access, deny));
-                        table.insert(open(&clients[of as usize], number, (access, deny)));
+                        table.insert(open(&clients[of as usize], number, ShareReservation { access, deny }));
                     }
                     _ => {}
                 }
@@ -241,12 +243,13 @@ mod tests {
                 };
                 let holder = |open: &(_, u64, _, _)| ClientId(open.1);
                 let mut expected: Vec<_> = list.iter().filter(conflicts).map(holder).collect();
-                let found = table.conflicts((access, deny), Some(other(3)), usize::MAX);
+                let shares = ShareReservation { access, deny };
+                let found = table.conflicts(shares, Some(other(3)), usize::MAX);
                 let mut found: Vec<_> = found.iter().map(|client| client.id()).collect();
                 expected.sort_unstable();
                 found.sort_unstable();
                 prop_assert_eq!(found, expected);
-                prop_assert!(table.conflicts((access, deny), None, 2).len() <= 2);
+                prop_assert!(table.conflicts(shares, None, 2).len() <= 2);
                 let mut holders: Vec<_> = list.iter().map(|(_, of, ..)| ClientId(*of)).collect();
                 holders.sort_unstable();
                 holders.dedup();
@@ -259,7 +262,7 @@ mod tests {
                 for (number, of, access, deny) in &list {
                     let name = Bytes::copy_from_slice(&number.to_be_bytes());
                     let found = table.of_owner(ClientId(*of), &name).and_then(|other| table.get(&other));
-                    prop_assert_eq!(found.map(OpenState::shares), Some((*access, *deny)));
+                    prop_assert_eq!(found.map(OpenState::shares), Some(ShareReservation { access: *access, deny: *deny }));
                 }
             }
         }

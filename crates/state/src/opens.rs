@@ -10,7 +10,7 @@ use crate::file::FileState;
 use crate::kept::own;
 use crate::open_table::OpenState;
 use crate::recallable::{GrantRequest, Usage};
-use crate::{Blocked, DelegationKind, FileId, Now, Range, State};
+use crate::{Blocked, DelegationKind, FileId, Now, Range, ShareReservation, State};
 
 /// By what right a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,13 +42,28 @@ pub struct Open {
     pub delegation_alone: bool,
 }
 
-/// What OPEN answers.
+impl Open {
+    fn shares(&self) -> ShareReservation {
+        ShareReservation { access: self.access, deny: self.deny }
+    }
+}
+
+/// A delegation that an OPEN has granted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GrantedDelegation {
+    /// Its stateid.
+    pub state_id: StateId,
+    /// Its kind.
+    pub kind: DelegationKind,
+}
+
+/// The results of OPEN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Opened {
     /// The open; the anonymous stateid where there is only a delegation.
     pub state_id: StateId,
     /// The delegation that comes with it.
-    pub delegation: Option<(StateId, DelegationKind)>,
+    pub delegation: Option<GrantedDelegation>,
     /// Under the delegation the client keeps the times.
     pub timestamps: bool,
 }
@@ -110,10 +125,9 @@ impl State {
                 OpenClaim::New => None,
                 OpenClaim::Reclaim(_) => state.opens.of_owner(client.id(), &open.owner),
             };
-            self.check_shares(state, (open.access, open.deny), repeated, now)
-                .map_err(|b| of_claim(b, open.claim))?;
-            let usage = Usage::of_all(open.access & share::WRITE != 0 || open.deny & share::READ != 0);
-            let obstacles = self.conflicts_in((open.file, state), Some(client.id()), &usage, now);
+            self.check_shares(state, open.shares(), repeated, now).map_err(|b| of_claim(b, open.claim))?;
+            let usage = Usage::of_all(open.shares().is_exclusive());
+            let obstacles = self.conflicts_in(open.file, state, Some(client.id()), &usage, now);
             if !obstacles.is_empty() {
                 return Err(Blocked::By(obstacles));
             }
@@ -122,8 +136,9 @@ impl State {
                 let timestamps = open.timestamps && kind == DelegationKind::Write;
                 let granted = kind.of_file(timestamps);
                 let request = GrantRequest { file: open.file, kind: granted, range: Range::ALL };
-                let id = self.grant_in(state, shard, client, &request, now)?;
-                Some(Opened { state_id: StateId::ANONYMOUS, delegation: Some((id, kind)), timestamps })
+                let state_id = self.grant_in(state, shard, client, &request, now)?;
+                let delegation = Some(GrantedDelegation { state_id, kind });
+                Some(Opened { state_id: StateId::ANONYMOUS, delegation, timestamps })
             };
             if stands_alone(state, client, open)
                 && let Some(delegated) = delegate(state)
@@ -141,8 +156,8 @@ impl State {
             let sequence = state.opens.change(&other, |mine| {
                 mine.access |= open.access;
                 mine.deny |= open.deny;
-                if !mine.history.contains(&(open.access, open.deny)) {
-                    mine.history.push((open.access, open.deny));
+                if !mine.history.contains(&open.shares()) {
+                    mine.history.push(open.shares());
                 }
                 mine.sequence = next_sequence(mine.sequence);
                 Ok(mine.sequence)
@@ -158,7 +173,7 @@ impl State {
             owner: own(&open.owner),
             access: open.access,
             deny: open.deny,
-            history: vec![(open.access, open.deny)],
+            history: vec![open.shares()],
         });
         Ok(StateId { sequence: 1, other })
     }
@@ -176,14 +191,14 @@ impl State {
         deny: u32,
     ) -> Result<StateId, Status> {
         check_share(access, deny)?;
+        let wanted = ShareReservation { access, deny };
         self.with_open(client, id, |open, _| {
-            if access & !open.access != 0 || deny & !open.deny != 0 || !is_union(&open.history, access, deny)
-            {
+            if !wanted.is_within(open.shares()) || !is_union(&open.history, wanted) {
                 return Err(Status::Invalid);
             }
             open.access = access;
             open.deny = deny;
-            open.history.retain(|(a, d)| a & !access == 0 && d & !deny == 0);
+            open.history.retain(|opened| opened.is_within(wanted));
             open.sequence = next_sequence(open.sequence);
             Ok(StateId { sequence: open.sequence, other: open.other })
         })
@@ -196,7 +211,7 @@ impl State {
     /// choose).
     pub fn close(&self, client: &Client, id: &StateId) -> Result<(), Status> {
         let (file, kind) = client.find(id)?;
-        self.close_found(client, (file, kind), id)
+        self.close_found(client, file, kind, id)
     }
 
     /// As [`State::close`], of an open of this file.
@@ -208,13 +223,14 @@ impl State {
         if found != file {
             return Err(Status::BadStateId);
         }
-        self.close_found(client, (found, kind), id)
+        self.close_found(client, file, kind, id)
     }
 
     fn close_found(
         &self,
         client: &Client,
-        (file, kind): (FileId, StateKind),
+        file: FileId,
+        kind: StateKind,
         id: &StateId,
     ) -> Result<(), Status> {
         if kind != StateKind::Open {
@@ -269,10 +285,14 @@ fn check_share(access: u32, deny: u32) -> Result<(), Status> {
     Ok(())
 }
 
-/// True when access and denial are what some of the earlier opens add up to.
-fn is_union(history: &[(u32, u32)], access: u32, deny: u32) -> bool {
-    let within = history.iter().filter(|(a, d)| a & !access == 0 && d & !deny == 0);
-    within.fold((0, 0), |sum, (a, d)| (sum.0 | a, sum.1 | d)) == (access, deny)
+/// True when `wanted` is the union of some of the earlier opens.
+fn is_union(history: &[ShareReservation], wanted: ShareReservation) -> bool {
+    let within = history.iter().filter(|opened| opened.is_within(wanted));
+    let union = within.fold(ShareReservation::of_access(0), |sum, opened| ShareReservation {
+        access: sum.access | opened.access,
+        deny: sum.deny | opened.deny,
+    });
+    union == wanted
 }
 
 /// A reclaim that somebody's state is in the way of has a status of its own (RFC 8881 §9.11).

@@ -12,7 +12,7 @@ use proto::nfs4::ClientId;
 use crate::small_map::SmallMap;
 use crate::span_tree::{OwnerId, SpanTree};
 use crate::steps::step;
-use crate::{LockOwner, Range};
+use crate::{ByteRangeLock, LockOwner, Range};
 
 /// A locked range.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -159,14 +159,16 @@ impl RangeTable {
         around.is_some_and(|(_, (held, _))| held.end() > range.end())
     }
 
-    /// The locks of the owner within a range, cut to it, with their kinds.
-    pub(crate) fn held_within(&self, owner: &LockOwner, range: &Range) -> Vec<(Range, bool)> {
+    /// The locks of the owner within a range, cut to it.
+    pub(crate) fn held_within(&self, owner: &LockOwner, range: &Range) -> Vec<ByteRangeLock> {
         let Some(owned) = self.ids.get(owner).and_then(|id| self.owners.get(id)) else { return Vec::new() };
         let before = owned.ranges.before(&range.start()).map(|(_, held)| held);
         let from = owned.ranges.from(&range.start()).map(|(_, held)| held);
         let within = before.into_iter().filter(|(held, _)| held.overlaps(range));
         let within = within.chain(from.take_while(|(held, _)| held.overlaps(range)));
-        within.map(|(held, exclusive)| (held.cut_to(range), *exclusive)).collect()
+        within
+            .map(|(held, exclusive)| ByteRangeLock { range: held.cut_to(range), exclusive: *exclusive })
+            .collect()
     }
 
     pub(crate) fn holds(&self, owner: &LockOwner) -> bool {
@@ -396,10 +398,10 @@ mod tests {
                     let mine = |byte: usize| model[byte].iter().find(|(holder, _)| *holder == number);
                     let held = table.held_within(&owner(number), &asked);
                     let at = |byte: u64| {
-                        held.iter().find(|(range, _)| range.overlaps(&Range::between(byte, byte)))
+                        held.iter().find(|held| held.range.overlaps(&Range::between(byte, byte)))
                     };
                     for byte in bytes.clone() {
-                        prop_assert_eq!(at(byte as u64).map(|held| held.1), mine(byte).map(|held| held.1));
+                        prop_assert_eq!(at(byte as u64).map(|held| held.exclusive), mine(byte).map(|held| held.1));
                     }
                     let holds = (0..model.len()).any(|byte| mine(byte).is_some());
                     prop_assert_eq!(table.holds(&owner(number)), holds);

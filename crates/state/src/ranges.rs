@@ -10,6 +10,15 @@ pub struct Range {
     end: u64,
 }
 
+/// A byte range and the mode in which it is locked (RFC 8881 §9.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ByteRangeLock {
+    /// The bytes.
+    pub range: Range,
+    /// False for a shared (read) lock.
+    pub exclusive: bool,
+}
+
 impl Range {
     /// Every byte there can be.
     pub const ALL: Self = Self { start: 0, end: u64::MAX };

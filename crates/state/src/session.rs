@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use proto::nfs4::{SequenceId, SessionId, SlotId, Status};
 
 use crate::slots::{Slot, Slots};
-use crate::{ChannelLimits, Client, Now};
+use crate::{ChannelLimits, Channels, Client, Now};
 
 /// The most connections that a session knows: of more it forgets the oldest, which may be used as well, but
 /// ends the session only as its principal. There is no need to forget those that are gone.
@@ -74,15 +74,15 @@ impl Session {
     pub(crate) fn new(
         id: SessionId,
         client: Arc<Client>,
-        (fore, back): (ChannelLimits, ChannelLimits),
+        channels: Channels,
         slots: Slots,
         persistent: bool,
     ) -> Self {
         Self {
             id,
             client,
-            fore,
-            back,
+            fore: channels.fore,
+            back: channels.back,
             connections: Mutex::default(),
             slots,
             persistent,

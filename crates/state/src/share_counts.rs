@@ -3,6 +3,8 @@
 
 use proto::nfs4::share;
 
+use crate::ShareReservation;
+
 /// The bits that are counted.
 const BITS: [u32; 2] = [share::READ, share::WRITE];
 
@@ -14,16 +16,16 @@ pub(crate) struct ShareCounts {
 }
 
 impl ShareCounts {
-    pub(crate) fn add(&mut self, (access, deny): (u32, u32)) {
-        self.change((access, deny), |count| count + 1);
+    pub(crate) fn add(&mut self, shares: ShareReservation) {
+        self.change(shares, |count| count + 1);
     }
 
-    pub(crate) fn remove(&mut self, (access, deny): (u32, u32)) {
-        self.change((access, deny), |count| count - 1);
+    pub(crate) fn remove(&mut self, shares: ShareReservation) {
+        self.change(shares, |count| count - 1);
     }
 
-    fn change(&mut self, (access, deny): (u32, u32), change: impl Fn(u32) -> u32) {
-        for (counts, bits) in [(&mut self.access, access), (&mut self.deny, deny)] {
+    fn change(&mut self, shares: ShareReservation, change: impl Fn(u32) -> u32) {
+        for (counts, bits) in [(&mut self.access, shares.access), (&mut self.deny, shares.deny)] {
             for (count, _) in counts.iter_mut().zip(BITS).filter(|(_, bit)| bits & bit != 0) {
                 *count = change(*count);
             }
@@ -35,8 +37,9 @@ impl ShareCounts {
         self.access[1] > 0
     }
 
-    /// True when access or denial conflicts with one of the reservations (RFC 8881 §9.7).
-    pub(crate) fn conflict(&self, (access, deny): (u32, u32)) -> bool {
+    /// True when `wanted` conflicts with one of the reservations (RFC 8881 §9.7).
+    pub(crate) fn conflict(&self, wanted: ShareReservation) -> bool {
+        let ShareReservation { access, deny } = wanted;
         let denied = BITS.iter().zip(self.deny).any(|(bit, count)| access & bit != 0 && count > 0);
         let used = BITS.iter().zip(self.access).any(|(bit, count)| deny & bit != 0 && count > 0);
         denied || used

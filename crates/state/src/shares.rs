@@ -9,7 +9,7 @@ use crate::file::FileState;
 use crate::obstacles::CONFLICTS_MAX;
 use crate::recallable::Usage;
 use crate::share_counts::ShareCounts;
-use crate::{Blocked, FileId, Now, Obstacles, State};
+use crate::{Blocked, FileId, Now, Obstacles, ShareReservation, State};
 
 /// An NLM share and its owner.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,8 +23,8 @@ pub struct ShareOwner {
 /// The NLM shares of one file.
 #[derive(Debug, Default)]
 pub(crate) struct ShareTable {
-    /// Access and denial. All of one host are neighbours.
-    by_owner: BTreeMap<ShareOwner, (u32, u32)>,
+    /// The shares of one host are neighbours.
+    by_owner: BTreeMap<ShareOwner, ShareReservation>,
     counts: ShareCounts,
 }
 
@@ -37,7 +37,7 @@ impl ShareTable {
         self.by_owner.len()
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&ShareOwner, &(u32, u32))> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&ShareOwner, &ShareReservation)> {
         self.by_owner.iter()
     }
 
@@ -46,12 +46,12 @@ impl ShareTable {
         self.counts.any_writes()
     }
 
-    fn insert(&mut self, owner: ShareOwner, shares: (u32, u32)) {
+    fn insert(&mut self, owner: ShareOwner, shares: ShareReservation) {
         self.counts.add(shares);
         self.by_owner.insert(owner, shares);
     }
 
-    fn remove(&mut self, owner: &ShareOwner) -> Option<(u32, u32)> {
+    fn remove(&mut self, owner: &ShareOwner) -> Option<ShareReservation> {
         let shares = self.by_owner.remove(owner)?;
         self.counts.remove(shares);
         Some(shares)
@@ -71,15 +71,15 @@ impl ShareTable {
 }
 
 impl State {
-    /// Checks access and denial against those of all opens and shares but `except`. Those of the same
+    /// Checks `wanted` against the reservations of all opens and shares but `except`. Those of the same
     /// open-owner count: a share reservation excludes its owner's later opens as well (RFC 8881 §9.7).
     ///
     /// # Errors
-    /// SHARE_DENIED; clients in the way whose lease is over.
+    /// SHARE_DENIED; the clients that hold conflicting reservations and whose lease has expired.
     pub(crate) fn check_shares(
         &self,
         state: &FileState,
-        wanted: (u32, u32),
+        wanted: ShareReservation,
         except: Option<StateOther>,
         now: Now,
     ) -> Result<(), Blocked> {
@@ -98,13 +98,14 @@ impl State {
 }
 
 impl State {
-    /// Checks that nobody who has a file open denies that it is written: then its name stays (RFC 8881
-    /// §18.25.4).
+    /// Checks that no open of a file denies others to write it, which keeps its name from being removed
+    /// (RFC 8881 §18.25.4).
     ///
     /// # Errors
-    /// FILE_OPEN; clients in the way whose lease is over.
+    /// FILE_OPEN; the clients that hold such opens and whose lease has expired.
     pub fn check_removal(&self, file: FileId, now: Now) -> Result<(), Blocked> {
-        self.files.with(file, |state, _| match self.check_shares(state, (share::WRITE, 0), None, now) {
+        let wanted = ShareReservation::of_access(share::WRITE);
+        self.files.with(file, |state, _| match self.check_shares(state, wanted, None, now) {
             Err(Blocked::Status(_)) => Err(Status::FileOpen.into()),
             checked => checked,
         })
@@ -115,26 +116,26 @@ impl State {
 const SHARES_MAX: usize = 4096;
 
 impl State {
-    /// Reserves a file for an NLM caller; its earlier share is replaced.
+    /// Reserves a file for an NLM caller, in the place of its earlier share.
     ///
     /// # Errors
-    /// SHARE_DENIED, or DELAY when the file has too many; delegations in the way, and clients whose lease is
-    /// over.
+    /// SHARE_DENIED, or DELAY when the file or the host has too many shares; conflicting delegations, and the
+    /// clients with conflicting reservations whose lease has expired.
     pub fn share(
         &self,
         file: FileId,
         owner: ShareOwner,
-        (access, deny): (u32, u32),
+        wanted: ShareReservation,
         now: Now,
     ) -> Result<(), Blocked> {
         self.files.with(file, |state, _| {
-            let usage = Usage::of_all(access & share::WRITE != 0 || deny & share::READ != 0);
-            let obstacles = self.conflicts_in((file, state), None, &usage, now);
+            let usage = Usage::of_all(wanted.is_exclusive());
+            let obstacles = self.conflicts_in(file, state, None, &usage, now);
             if !obstacles.is_empty() {
                 return Err(Blocked::By(obstacles));
             }
             let before = state.shares.remove(&owner);
-            if let Err(blocked) = self.check_shares(state, (access, deny), None, now) {
+            if let Err(blocked) = self.check_shares(state, wanted, None, now) {
                 if let Some(before) = before {
                     state.shares.insert(owner, before);
                 }
@@ -145,7 +146,7 @@ impl State {
                 return Err(Status::Delay.into());
             }
             self.holdings.change(&owner.host, file, usize::from(!is_new), 1);
-            state.shares.insert(owner, (access, deny));
+            state.shares.insert(owner, wanted);
             Ok(())
         })
     }

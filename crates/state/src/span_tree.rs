@@ -33,28 +33,44 @@ struct Node {
     right: Tree,
 }
 
+/// The end of a range of an owner.
+#[derive(Debug, Clone, Copy)]
+struct End {
+    /// The last byte.
+    byte: u64,
+    owner: OwnerId,
+}
+
+/// The order of the nodes: by first byte, then by owner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    start: u64,
+    owner: OwnerId,
+}
+
 /// How far some ranges reach.
 #[derive(Debug, Clone, Copy)]
 struct Reach {
-    farthest: (u64, OwnerId),
+    farthest: End,
     /// The farthest of an owner that is not the one of `farthest`.
-    of_another: Option<(u64, OwnerId)>,
+    of_another: Option<End>,
 }
 
 impl Reach {
-    fn add(&mut self, (end, owner): (u64, OwnerId)) {
-        if owner == self.farthest.1 {
-            self.farthest.0 = self.farthest.0.max(end);
-        } else if end > self.farthest.0 {
-            self.of_another = Some(std::mem::replace(&mut self.farthest, (end, owner)));
-        } else if self.of_another.is_none_or(|another| end > another.0) {
-            self.of_another = Some((end, owner));
+    fn add(&mut self, end: End) {
+        if end.owner == self.farthest.owner {
+            self.farthest.byte = self.farthest.byte.max(end.byte);
+        } else if end.byte > self.farthest.byte {
+            self.of_another = Some(std::mem::replace(&mut self.farthest, end));
+        } else if self.of_another.is_none_or(|another| end.byte > another.byte) {
+            self.of_another = Some(end);
         }
     }
 
     /// The farthest end of all owners but one.
     fn without(&self, owner: OwnerId) -> Option<u64> {
-        if self.farthest.1 == owner { self.of_another.map(|(end, _)| end) } else { Some(self.farthest.0) }
+        let farthest = if self.farthest.owner == owner { self.of_another } else { Some(self.farthest) };
+        farthest.map(|end| end.byte)
     }
 }
 
@@ -70,7 +86,7 @@ impl SpanTree {
 
     /// Removes the range of an owner that begins with this byte.
     pub(crate) fn remove(&mut self, start: u64, owner: OwnerId) {
-        self.root = remove(self.root.take(), (start, owner));
+        self.root = remove(self.root.take(), Key { start, owner });
     }
 
     /// Visits the ranges that overlap `range` and are not `except`'s, in the order of their first bytes,
@@ -108,13 +124,14 @@ fn visit_below(
 }
 
 impl Node {
-    fn order(&self, key: (u64, OwnerId)) -> Ordering {
-        key.cmp(&(self.range.start(), self.owner))
+    fn order(&self, key: Key) -> Ordering {
+        key.cmp(&Key { start: self.range.start(), owner: self.owner })
     }
 
     /// Brings height and reach up to date after a change below.
     fn update(&mut self) {
-        let mut reach = Reach { farthest: (self.range.end(), self.owner), of_another: None };
+        let mut reach =
+            Reach { farthest: End { byte: self.range.end(), owner: self.owner }, of_another: None };
         for below in [&self.left, &self.right].into_iter().flatten() {
             reach.add(below.reach.farthest);
             below.reach.of_another.into_iter().for_each(|another| reach.add(another));
@@ -131,10 +148,10 @@ fn height(tree: &Tree) -> u8 {
 fn insert(tree: Tree, range: Range, owner: OwnerId) -> Box<Node> {
     step();
     let Some(mut node) = tree else {
-        let reach = Reach { farthest: (range.end(), owner), of_another: None };
+        let reach = Reach { farthest: End { byte: range.end(), owner }, of_another: None };
         return Box::new(Node { range, owner, reach, height: 1, left: None, right: None });
     };
-    if node.order((range.start(), owner)) == Ordering::Less {
+    if node.order(Key { start: range.start(), owner }) == Ordering::Less {
         node.left = Some(insert(node.left.take(), range, owner));
     } else {
         node.right = Some(insert(node.right.take(), range, owner));
@@ -142,7 +159,7 @@ fn insert(tree: Tree, range: Range, owner: OwnerId) -> Box<Node> {
     balance(node)
 }
 
-fn remove(tree: Tree, key: (u64, OwnerId)) -> Tree {
+fn remove(tree: Tree, key: Key) -> Tree {
     step();
     let mut node = tree?;
     match node.order(key) {

@@ -78,7 +78,7 @@ impl State {
     ) -> Result<(), Blocked> {
         let obstacles = self.files.with(file, |state, _| {
             let is_own = |held: &Grant| held.client.id() == client && held.is_write_delegation();
-            self.recalls((file, state), is_own, now)
+            self.recalls(file, state, is_own, now)
         });
         if obstacles.is_empty() { Ok(()) } else { Err(Blocked::By(obstacles)) }
     }

@@ -10,7 +10,7 @@ use proto::nfs4::{ChannelAttributes, ClientId, SessionId, Verifier, share};
 use state::{
     Client, ClientAddress, ConnectionId, CreateSession, DelegationKind, ExchangeId, FileId, Holding,
     HoldingsAfter, Limits, LockOwner, LockRequest, Locker, Now, Open, OpenClaim, Principal, Range,
-    ShareOwner, State, Totals,
+    ShareOwner, ShareReservation, State, Totals,
 };
 
 const T0: Now = Now(1000);
@@ -81,7 +81,9 @@ fn state() -> State {
         }
     }
     let owner = ShareOwner { host: Bytes::from_static(b"host"), handle: Bytes::new() };
-    state.share(FileId(9000, 1), owner, (share::READ, share::WRITE), T0).unwrap();
+    state
+        .share(FileId(9000, 1), owner, ShareReservation { access: share::READ, deny: share::WRITE }, T0)
+        .unwrap();
     state
 }
 

@@ -9,9 +9,10 @@ use proto::nfs4::{
     ChannelAttributes, ClientId, SequenceId, SessionId, SlotId, StateId, StateOther, Status, Verifier, share,
 };
 use state::{
-    Blocked, Client, ClientAddress, ConnectionId, CreateSession, DelegationKind, ExchangeId, ExchangedId,
-    FileId, Io, Limits, LockError, LockOwner, LockRequest, Locker, Lost, Now, Open, OpenClaim, Opened,
-    Principal, Range, Recall, SequenceRequest, Session, ShareOwner, State,
+    Blocked, ByteRangeLock, Client, ClientAddress, ConnectionId, CreateSession, DelegationKind, ExchangeId,
+    ExchangedId, FileId, GrantedDelegation, Io, Limits, LockError, LockOwner, LockRequest, Locker, Lost, Now,
+    Open, OpenClaim, Opened, Principal, Range, Recall, SequenceRequest, Session, ShareOwner,
+    ShareReservation, State,
 };
 
 const FILE: FileId = FileId(7, 1);
@@ -201,9 +202,11 @@ fn share_reservations_exclude_each_other() {
     assert_eq!(open(&state, &b, share::READ, share::READ), Err(Status::ShareDenied));
     open(&state, &b, share::READ, share::WRITE).unwrap();
     let nlm = ShareOwner { host: "h".into(), handle: "x".into() };
-    let denied = state.share(FILE, nlm.clone(), (share::WRITE, 0), T0).map_err(|blocked| status(&blocked));
+    let denied = state
+        .share(FILE, nlm.clone(), ShareReservation { access: share::WRITE, deny: 0 }, T0)
+        .map_err(|blocked| status(&blocked));
     assert_eq!(denied, Err(Status::ShareDenied));
-    state.share(FILE, nlm.clone(), (share::READ, 0), T0).unwrap();
+    state.share(FILE, nlm.clone(), ShareReservation { access: share::READ, deny: 0 }, T0).unwrap();
     assert_eq!(
         state.check_anonymous_io(FILE, Io::Write, T0).map_err(|blocked| status(&blocked)),
         Err(Status::Locked)
@@ -219,11 +222,11 @@ fn no_delegation_is_granted_while_an_nlm_host_writes_or_locks_for_writing() {
     let is_delegated = || delegated(&state, &a, T0).delegation.is_some();
     let owner = LockOwner::Nlm { host: "h".into(), process: 1, handle: "x".into() };
     let range = Range::new(0, 1).unwrap();
-    state.nlm_lock(FILE, &owner, (range, true), T0).unwrap();
+    state.nlm_lock(FILE, &owner, ByteRangeLock { range, exclusive: true }, T0).unwrap();
     assert!(!is_delegated(), "the holder would lock for reading without asking");
-    state.nlm_lock(FILE, &owner, (range, false), T0).unwrap();
+    state.nlm_lock(FILE, &owner, ByteRangeLock { range, exclusive: false }, T0).unwrap();
     let sharer = ShareOwner { host: "h".into(), handle: "x".into() };
-    state.share(FILE, sharer.clone(), (share::WRITE, 0), T0).unwrap();
+    state.share(FILE, sharer.clone(), ShareReservation { access: share::WRITE, deny: 0 }, T0).unwrap();
     assert!(!is_delegated());
     state.unshare(FILE, &sharer);
     assert!(is_delegated(), "nobody has anything against a lock for reading");
@@ -340,10 +343,10 @@ fn state_of_a_silent_client_conflicts_only_until_it_is_expelled() {
     lock(&state, &a, new_owner(opened, "l"), (0, 1), false).unwrap();
     let nlm = LockOwner::Nlm { host: "h".into(), process: 1, handle: "x".into() };
     let range = Range::new(0, 1).unwrap();
-    let now = state.test_lock(FILE, &nlm, (range, true), T0);
+    let now = state.test_lock(FILE, &nlm, ByteRangeLock { range, exclusive: true }, T0);
     assert!(matches!(now, Err(LockError::Denied(_))));
-    let locked = state.nlm_lock(FILE, &nlm, (range, true), late).map(drop);
-    for outcome in [locked, state.test_lock(FILE, &nlm, (range, true), late)] {
+    let locked = state.nlm_lock(FILE, &nlm, ByteRangeLock { range, exclusive: true }, late).map(drop);
+    for outcome in [locked, state.test_lock(FILE, &nlm, ByteRangeLock { range, exclusive: true }, late)] {
         let Err(LockError::Blocked(Blocked::By(obstacles))) = outcome else { panic!("lapsed") };
         assert_eq!(obstacles.lapsed.len(), 1);
     }
@@ -518,7 +521,7 @@ fn revoked_delegation_bars_reclaims_of_its_file_only() {
             state.open(&a, &reclaimed(share::READ, 0, kind), T0).map_err(|blocked| status(&blocked));
         assert_eq!(refused, Err(Status::NoGrace), "RFC 8881 §8.4.3");
     }
-    assert_eq!(state.delegate_file(&a, (FILE, DelegationKind::Read), true, T0), Err(Status::NoGrace));
+    assert_eq!(state.delegate_file(&a, FILE, DelegationKind::Read, true, T0), Err(Status::NoGrace));
     let kept = Open { file: ANOTHER, ..reclaimed(share::READ, 0, Some(DelegationKind::Read)) };
     let opened = state.open(&a, &kept, T0).unwrap();
     assert!(opened.delegation.is_some());
@@ -543,7 +546,7 @@ fn client_with_too_many_losses_to_record_reclaims_nothing() {
 fn pending_revocation_counts_as_lost_until_freed() {
     let state = state();
     let a = client(&state, "a");
-    let (id, _) = delegated(&state, &a, T0).delegation.unwrap();
+    let GrantedDelegation { state_id: id, .. } = delegated(&state, &a, T0).delegation.unwrap();
     assert_eq!(recalled(&state, state.begin_change(FILE, None, T0)).len(), 1);
     let late = Now(T0.0 + state.limits().recall_ms);
     assert!(a.lost().is_nothing());
@@ -569,7 +572,7 @@ fn delegations_are_reclaimed_with_their_opens() {
         let a = fresh(&state, "a");
         let access = if kind == DelegationKind::Read { share::READ } else { share::BOTH };
         let opened = state.open(&a, &reclaimed(access, 0, Some(kind)), T0).unwrap();
-        assert_eq!(opened.delegation.map(|(_, kind)| kind), Some(kind));
+        assert_eq!(opened.delegation.map(|granted| granted.kind), Some(kind));
     }
 }
 
@@ -599,13 +602,18 @@ fn locks_of_both_protocols_exclude_each_other() {
     let locked = lock(&state, &a, new_owner(opened, "l"), (10, 10), true).unwrap();
     let nlm = LockOwner::Nlm { host: "h".into(), process: 1, handle: "x".into() };
     let range = Range::new(15, 100).unwrap();
-    let Err(LockError::Denied(denied)) = state.test_lock(FILE, &nlm, (range, false), T0) else {
+    let Err(LockError::Denied(denied)) =
+        state.test_lock(FILE, &nlm, ByteRangeLock { range, exclusive: false }, T0)
+    else {
         panic!("in the way")
     };
     assert_eq!((denied.range.offset(), denied.range.length(), denied.exclusive), (10, 10, true));
-    assert!(matches!(state.nlm_lock(FILE, &nlm, (range, true), T0), Err(LockError::Denied(_))));
+    assert!(matches!(
+        state.nlm_lock(FILE, &nlm, ByteRangeLock { range, exclusive: true }, T0),
+        Err(LockError::Denied(_))
+    ));
     let locked = state.unlock(&a, FILE, &locked, Range::new(15, u64::MAX).unwrap()).unwrap();
-    state.nlm_lock(FILE, &nlm, (range, true), T0).unwrap();
+    state.nlm_lock(FILE, &nlm, ByteRangeLock { range, exclusive: true }, T0).unwrap();
     let again = lock(&state, &a, Locker::Existing(locked), (19, 1), false);
     assert!(matches!(again, Err(LockError::Denied(denied)) if denied.owner == nlm));
     state.nlm_free_all(&"h".into());
@@ -651,7 +659,7 @@ fn a_file_has_a_bounded_number_of_ranges() {
     state.unlock(&a, FILE, &locked, Range::new(0, 1).unwrap()).unwrap();
     let nlm = LockOwner::Nlm { host: "h".into(), process: 1, handle: "x".into() };
     let (whole, middle) = (Range::new(10, 10).unwrap(), Range::new(15, 1).unwrap());
-    state.nlm_lock(FILE, &nlm, (whole, true), T0).unwrap();
+    state.nlm_lock(FILE, &nlm, ByteRangeLock { range: whole, exclusive: true }, T0).unwrap();
     assert_eq!(state.nlm_unlock(FILE, &nlm, middle), Err(Status::Delay));
     assert_eq!(state.nlm_unlock(FILE, &nlm, whole), Ok(()));
 }
@@ -662,10 +670,13 @@ fn a_lock_that_is_undone_leaves_what_was_held_before() {
     let owner = |process| LockOwner::Nlm { host: "h".into(), process, handle: "x".into() };
     let (ann, bob) = (owner(1), owner(2));
     let range = |offset, length| Range::new(offset, length).unwrap();
-    let free = |of: &LockOwner, at, exclusive| state.test_lock(FILE, of, (at, exclusive), T0).is_ok();
-    state.nlm_lock(FILE, &ann, (range(0, 10), false), T0).unwrap();
-    state.nlm_lock(FILE, &ann, (range(20, 10), true), T0).unwrap();
-    let before = state.nlm_lock(FILE, &ann, (range(5, 20), true), T0).unwrap();
+    let free = |of: &LockOwner, at, exclusive| {
+        state.test_lock(FILE, of, ByteRangeLock { range: at, exclusive }, T0).is_ok()
+    };
+    state.nlm_lock(FILE, &ann, ByteRangeLock { range: range(0, 10), exclusive: false }, T0).unwrap();
+    state.nlm_lock(FILE, &ann, ByteRangeLock { range: range(20, 10), exclusive: true }, T0).unwrap();
+    let before =
+        state.nlm_lock(FILE, &ann, ByteRangeLock { range: range(5, 20), exclusive: true }, T0).unwrap();
     assert!(!free(&bob, range(5, 1), false) && !free(&bob, range(15, 1), false));
     state.nlm_undo(FILE, &ann, range(5, 20), &before);
     assert!(free(&bob, range(0, 10), false) && !free(&bob, range(5, 1), true), "shared again");
@@ -681,12 +692,14 @@ fn an_undone_lock_keeps_later_locks_and_brings_back_nothing_unlocked() {
     let owner = |process| LockOwner::Nlm { host: "h".into(), process, handle: "x".into() };
     let (ann, bob) = (owner(1), owner(2));
     let range = |offset, length| Range::new(offset, length).unwrap();
-    let free = |at, exclusive| state.test_lock(FILE, &bob, (at, exclusive), T0).is_ok();
-    state.nlm_lock(FILE, &ann, (Range::ALL, false), T0).unwrap();
-    let mut before = state.nlm_lock(FILE, &ann, (Range::ALL, true), T0).unwrap();
+    let free =
+        |at, exclusive| state.test_lock(FILE, &bob, ByteRangeLock { range: at, exclusive }, T0).is_ok();
+    state.nlm_lock(FILE, &ann, ByteRangeLock { range: Range::ALL, exclusive: false }, T0).unwrap();
+    let mut before =
+        state.nlm_lock(FILE, &ann, ByteRangeLock { range: Range::ALL, exclusive: true }, T0).unwrap();
     for (at, is_lock) in [(range(10, 10), false), (range(12, 2), true), (range(30, u64::MAX), false)] {
         if is_lock {
-            state.nlm_lock(FILE, &ann, (at, true), T0).unwrap();
+            state.nlm_lock(FILE, &ann, ByteRangeLock { range: at, exclusive: true }, T0).unwrap();
             before.lock(at, true);
         } else {
             state.nlm_unlock(FILE, &ann, at).unwrap();
@@ -706,17 +719,33 @@ fn locks_of_a_host_are_found_and_removed_by_address() {
     let hosts = ["10.0.0.1 ann", "10.0.0.1 bob", "10.0.0.10 ann"];
     for (number, host) in hosts.into_iter().enumerate() {
         let owner = LockOwner::Nlm { host: host.into(), process: 1, handle: "x".into() };
-        state.nlm_lock(FILE, &owner, (Range::new(number as u64, 1).unwrap(), true), T0).unwrap();
-        state.share(ANOTHER, ShareOwner { host: host.into(), handle: "x".into() }, (1, 0), T0).unwrap();
+        state
+            .nlm_lock(
+                FILE,
+                &owner,
+                ByteRangeLock { range: Range::new(number as u64, 1).unwrap(), exclusive: true },
+                T0,
+            )
+            .unwrap();
+        state
+            .share(
+                ANOTHER,
+                ShareOwner { host: host.into(), handle: "x".into() },
+                ShareReservation { access: 1, deny: 0 },
+                T0,
+            )
+            .unwrap();
     }
     assert_eq!(state.nlm_hosts(b"10.0.0.1 "), ["10.0.0.1 ann", "10.0.0.1 bob"]);
     state.nlm_free_all(&"10.0.0.1 ann".into());
     assert_eq!(state.nlm_hosts(b"10.0.0.1"), ["10.0.0.1 bob", "10.0.0.10 ann"]);
     let bob = LockOwner::Nlm { host: "10.0.0.1 bob".into(), process: 1, handle: "x".into() };
-    state.nlm_lock(FILE, &bob, (Range::new(0, 1).unwrap(), true), T0).unwrap();
+    state
+        .nlm_lock(FILE, &bob, ByteRangeLock { range: Range::new(0, 1).unwrap(), exclusive: true }, T0)
+        .unwrap();
     // A share is counted once, however often it is changed.
     let share = ShareOwner { host: "10.0.0.10 ann".into(), handle: "x".into() };
-    state.share(ANOTHER, share.clone(), (2, 0), T0).unwrap();
+    state.share(ANOTHER, share.clone(), ShareReservation { access: 2, deny: 0 }, T0).unwrap();
     state.unshare(ANOTHER, &share);
     let range = Range::new(2, 1).unwrap();
     let ann = LockOwner::Nlm { host: "10.0.0.10 ann".into(), process: 1, handle: "x".into() };
@@ -729,9 +758,23 @@ fn revoked_locks_of_a_host_are_not_counted() {
     let state = state();
     let owner = LockOwner::Nlm { host: "h".into(), process: 1, handle: "x".into() };
     for offset in [0, 10] {
-        state.nlm_lock(FILE, &owner, (Range::new(offset, 5).unwrap(), true), T0).unwrap();
+        state
+            .nlm_lock(
+                FILE,
+                &owner,
+                ByteRangeLock { range: Range::new(offset, 5).unwrap(), exclusive: true },
+                T0,
+            )
+            .unwrap();
     }
-    state.share(FILE, ShareOwner { host: "h".into(), handle: "x".into() }, (1, 0), T0).unwrap();
+    state
+        .share(
+            FILE,
+            ShareOwner { host: "h".into(), handle: "x".into() },
+            ShareReservation { access: 1, deny: 0 },
+            T0,
+        )
+        .unwrap();
     assert_eq!(state.revoke_nlm(FILE).nlm, 3);
     assert!(!state.nlm_holds(&"h".into()) && state.nlm_hosts(b"").is_empty());
 }
@@ -773,7 +816,7 @@ fn data_without_state_wait_for_clients_and_not_for_hosts() {
 fn a_reader_is_delegated_to_and_a_writer_recalls() {
     let state = state();
     let (a, b) = (client(&state, "a"), client(&state, "b"));
-    let (id, _) = delegated(&state, &a, T0).delegation.unwrap();
+    let GrantedDelegation { state_id: id, .. } = delegated(&state, &a, T0).delegation.unwrap();
     assert_eq!(state.check_io(&a, FILE, &id, Io::Read, T0).map_err(|blocked| status(&blocked)), Ok(()));
     assert_eq!(
         state.check_io(&a, FILE, &id, Io::Write, T0).map_err(|blocked| status(&blocked)),
@@ -799,7 +842,7 @@ fn no_delegation_during_writes_or_changes_or_soon_after_a_recall() {
     let changing = state.begin_change(FILE, None, T0).unwrap();
     assert_eq!(delegated(&state, &a, T0).delegation, None);
     drop(changing);
-    let (id, _) = delegated(&state, &a, T0).delegation.unwrap();
+    let GrantedDelegation { state_id: id, .. } = delegated(&state, &a, T0).delegation.unwrap();
     assert_eq!(recalls(state.begin_change(FILE, None, T0))[0].state_id, id);
     state.return_delegation(&a, &id).unwrap();
     drop(state.begin_change(FILE, None, T0).unwrap());
@@ -815,7 +858,7 @@ fn a_delegation_that_is_not_returned_is_revoked_and_the_rest_stays() {
     let state = state();
     let a = client(&state, "a");
     let opened = delegated(&state, &a, T0);
-    let (id, _) = opened.delegation.unwrap();
+    let GrantedDelegation { state_id: id, .. } = opened.delegation.unwrap();
     let found = recalls(state.begin_change(FILE, None, T0));
     a.renew(Now(T0.0 + 90_000));
     assert!(state.overdue(Now(T0.0 + 90_000)).is_empty(), "its holder was not asked");
@@ -842,7 +885,7 @@ fn a_holder_that_flushes_gets_its_time_again_up_to_a_bound() {
     let (a, b) = (client(&state, "a"), client(&state, "b"));
     let wish = Open { delegate: Some(DelegationKind::Write), ..open_as(share::BOTH, 0, "o") };
     let Opened { state_id, delegation, .. } = state.open(&a, &wish, T0).unwrap();
-    let (id, _) = delegation.unwrap();
+    let id = delegation.unwrap().state_id;
     let overdue = |ms| state.overdue(at(ms)).len();
     let begin = |id, io, ms| state.begin_io(&a, FILE, id, io, at(ms)).unwrap();
     assert!(state.begin_recall(&state.read_conflicts(FILE, Some(b.id()), T0).recalls[0], T0));
@@ -867,7 +910,7 @@ fn opens_and_locks_that_go_with_a_delegation_give_time_too() {
         let recall_ms = state.limits().recall_ms;
         let a = client(&state, "a");
         let opened = delegated(&state, &a, T0);
-        let (id, _) = opened.delegation.unwrap();
+        let GrantedDelegation { state_id: id, .. } = opened.delegation.unwrap();
         assert_eq!(recalled(&state, state.begin_change(FILE, None, T0)).len(), 1);
         let middle = Now(T0.0 + recall_ms / 2);
         match step {
@@ -888,7 +931,7 @@ fn a_lone_writer_is_delegated_to_and_anybody_else_recalls() {
     let state = state();
     let (a, b) = (client(&state, "a"), client(&state, "b"));
     let wish = Open { delegate: Some(DelegationKind::Write), ..open_as(share::BOTH, 0, "o") };
-    let (id, kind) = state.open(&a, &wish, T0).unwrap().delegation.unwrap();
+    let GrantedDelegation { state_id: id, kind } = state.open(&a, &wish, T0).unwrap().delegation.unwrap();
     assert_eq!(kind, DelegationKind::Write);
     for io in [Io::Read, Io::Write] {
         assert_eq!(state.check_io(&a, FILE, &id, io, T0).map_err(|blocked| status(&blocked)), Ok(()));
@@ -913,7 +956,8 @@ fn locks_and_shares_of_nlm_recall_what_would_hide_others() {
         let in_the_way = |attempt: &dyn Fn(&State) -> Result<(), Blocked>| {
             let state = state();
             let a = client(&state, "a");
-            let (id, granted) = state.open(&a, &wish(access), T0).unwrap().delegation.unwrap();
+            let GrantedDelegation { state_id: id, kind: granted } =
+                state.open(&a, &wish(access), T0).unwrap().delegation.unwrap();
             assert_eq!(granted, kind);
             let Err(blocked) = attempt(&state) else { return false };
             assert_eq!(recalls::<()>(Err(blocked))[0].state_id, id);
@@ -922,7 +966,12 @@ fn locks_and_shares_of_nlm_recall_what_would_hide_others() {
             true
         };
         let lock = |exclusive| {
-            in_the_way(&|state| match state.nlm_lock(FILE, &nlm, (whole, exclusive), T0) {
+            in_the_way(&|state| match state.nlm_lock(
+                FILE,
+                &nlm,
+                ByteRangeLock { range: whole, exclusive },
+                T0,
+            ) {
                 Ok(_) => Ok(()),
                 Err(LockError::Blocked(blocked)) => Err(blocked),
                 Err(LockError::Denied(denied)) => panic!("{denied:?}"),
@@ -930,7 +979,8 @@ fn locks_and_shares_of_nlm_recall_what_would_hide_others() {
         };
         assert_eq!((lock(true), lock(false)), (true, is_write));
         let reserve = |modes| in_the_way(&|state| state.share(FILE, host.clone(), modes, T0));
-        assert_eq!((reserve((share::WRITE, 0)), reserve((share::READ, 0))), (true, is_write));
+        let reserve = |access| reserve(ShareReservation::of_access(access));
+        assert_eq!((reserve(share::WRITE), reserve(share::READ)), (true, is_write));
     }
 }
 
@@ -954,7 +1004,9 @@ fn stored_owner_does_not_keep_its_request() {
     let locker = Locker::New { open: opened, owner: record.slice(8..16) };
     lock(&state, &a, locker, (0, 1), true).unwrap();
     let other = LockOwner::Nlm { host: "h".into(), process: 1, handle: "x".into() };
-    let Err(LockError::Denied(denied)) = state.test_lock(FILE, &other, (Range::ALL, true), T0) else {
+    let Err(LockError::Denied(denied)) =
+        state.test_lock(FILE, &other, ByteRangeLock { range: Range::ALL, exclusive: true }, T0)
+    else {
         panic!("in the way")
     };
     assert!(
@@ -976,11 +1028,11 @@ fn delegation_replaces_an_open_that_denies_nothing() {
     };
     let denying = state.open(&a, &alone(share::BOTH, share::WRITE, "d"), T0).unwrap();
     assert_ne!(denying.state_id, StateId::ANONYMOUS, "a delegation denies nobody anything");
-    let (id, _) = denying.delegation.unwrap();
+    let GrantedDelegation { state_id: id, .. } = denying.delegation.unwrap();
     state.return_delegation(&a, &id).unwrap();
     state.close(&a, &denying.state_id).unwrap();
     let opened = state.open(&a, &alone(share::BOTH, 0, "o"), T0).unwrap();
-    let (id, kind) = opened.delegation.unwrap();
+    let GrantedDelegation { state_id: id, kind } = opened.delegation.unwrap();
     assert_eq!((opened.state_id, kind, opened.timestamps), (StateId::ANONYMOUS, DelegationKind::Write, true));
     state.check_io(&a, FILE, &id, Io::Write, T0).unwrap();
     state.check_timestamps(&a, FILE, &id, T0).unwrap();
@@ -1004,7 +1056,7 @@ fn times_are_kept_under_write_delegations_alone() {
     let reads =
         Open { timestamps: true, delegate: Some(DelegationKind::Read), ..open_as(share::READ, 0, "o") };
     let opened = state.open(&a, &reads, T0).unwrap();
-    let (id, kind) = opened.delegation.unwrap();
+    let GrantedDelegation { state_id: id, kind } = opened.delegation.unwrap();
     assert_eq!((kind, opened.timestamps), (DelegationKind::Read, false));
     assert_eq!(state.check_timestamps(&a, FILE, &id, T0), Err(Status::BadStateId));
 }

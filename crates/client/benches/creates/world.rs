@@ -39,8 +39,8 @@ pub async fn serve_with(change: impl FnOnce(&mut Limits)) -> SocketAddr {
     let programs = Programs::new(exports, recaller.clone(), recaller).with_nfs4(nfs4).with_retries(retries);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let net = rpc::net::ServerOptions::default();
-    tokio::spawn(rpc::net::serve(listener, Arc::new(programs), net, std::future::pending()));
+    let net = rpc_net::ServerOptions::default();
+    tokio::spawn(rpc_net::serve(listener, Arc::new(programs), net, std::future::pending()));
     address
 }
 

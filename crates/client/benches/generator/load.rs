@@ -12,8 +12,8 @@ use proto::nfs4::{
 };
 use proto::{nfs3, nfs4};
 use rpc::auth::SystemCredentials;
-use rpc::net::{Client, ClientOptions};
 use rpc::{AuthSys, Credential};
+use rpc_net::{Client, ClientOptions};
 use rustix::time::{ClockId, clock_gettime};
 use xdr::Decoder;
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use ::portmap::Registration;
 use proto::nlm4;
-use rpc::net::{DatagramOptions, ServerOptions, serve, serve_datagrams};
 use rpc::{Service, Transport};
+use rpc_net::{DatagramOptions, ServerOptions, serve, serve_datagrams};
 use tokio::net::{TcpListener, TcpSocket, UdpSocket};
 
 use super::publish::{Publication, publish};

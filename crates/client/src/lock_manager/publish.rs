@@ -11,8 +11,8 @@ use ::portmap::{PortMapper, Registration};
 use proto::nlm4;
 use proto::portmap::rpcbind::Binding;
 use proto::portmap::{PORT, parse_universal_address};
-use rpc::net::{Destination, OneCall, call_once};
 use rpc::{CallError, Credential, Transport};
+use rpc_net::{Destination, OneCall, call_once};
 use tokio::net::TcpStream;
 
 use super::listener::{any, bind, serve_both};

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use proto::nlm4::{self, CancelArgs, LockArgs, NetObject, Procedure, Response, Status, TestArgs, UnlockArgs};
-use rpc::net::{Destination, OneCall, call_once};
 use rpc::{Credential, Refusal, Transport};
+use rpc_net::{Destination, OneCall, call_once};
 use server::exports::{Rule, Squash};
 use server_shell::{Running, ServeOptions};
 use tempfile::TempDir;

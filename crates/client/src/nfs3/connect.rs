@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use proto::{mount3, nfs3, nlm4, portmap};
-use rpc::net::Client;
+use rpc_net::Client;
 use tokio::sync::OnceCell;
 
 use super::convert::{attributes, from_handle, to_handle};

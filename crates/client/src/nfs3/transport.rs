@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use proto::nfs3;
-use rpc::net::{Client, ClientOptions};
 use rpc::{CallError, Refusal};
+use rpc_net::{Client, ClientOptions};
 use xdr::{Decode, Decoder, Encoder};
 
 use super::reclaim::{ConnectionEnd, LockWatch};

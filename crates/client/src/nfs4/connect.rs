@@ -13,7 +13,7 @@ use proto::nfs4::{
     ClientId, ClientOwner, DestroyClientIdArgs, DestroySessionArgs, GetAttrArgs, LookupArgs, Operation,
     PROGRAM, SequenceId, Status, VERSION, Verifier,
 };
-use rpc::net::{Client, ClientOptions};
+use rpc_net::{Client, ClientOptions};
 use tokio::sync::{Notify, Semaphore};
 
 use super::callback::Callbacks;

@@ -8,7 +8,7 @@ use std::time::Instant;
 use lru::LruCache;
 use parking_lot::Mutex;
 use proto::nfs4::{ChannelAttributes, ClientId, ClientOwner, SequenceId, StateOther};
-use rpc::net::Client;
+use rpc_net::Client;
 use tokio::sync::{Notify, Semaphore};
 
 use super::callback::Callbacks;

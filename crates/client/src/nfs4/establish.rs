@@ -10,7 +10,7 @@ use proto::nfs4::{
     DirectionFromClient, ExchangeIdArgs, ExchangeIdResult, ImplementationId, Operation, PROGRAM, SessionId,
     StateProtect, VERSION, exchange_flags, session_flags,
 };
-use rpc::net::Client;
+use rpc_net::Client;
 use xdr::{Decode, Encode};
 
 use super::callback::{CALLBACK_PROGRAM, CALLBACK_SLOTS};

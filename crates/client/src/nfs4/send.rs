@@ -10,7 +10,7 @@ use proto::nfs4::{
     VERSION, sequence_flags,
 };
 use rpc::CallError;
-use rpc::net::Reply;
+use rpc_net::Reply;
 
 use super::compound::{Operations, Results};
 use super::core::Core;

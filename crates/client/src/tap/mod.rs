@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use proto::nfs4::{CallbackOperation, Operation};
-use rpc::net::Reply;
+use rpc_net::Reply;
 
 use counter::Counter;
 

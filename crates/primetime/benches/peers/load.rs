@@ -144,7 +144,7 @@ impl LowWater {
     fn set(&mut self, stream: &TcpStream, missing: usize) {
         let wanted = if missing < LOW_WATER_BYTES / 4 { 1 } else { missing.min(LOW_WATER_BYTES) };
         if self.0 != wanted {
-            rpc::net::set_receive_low_water(stream, wanted).expect("low water");
+            rpc_net::set_receive_low_water(stream, wanted).expect("low water");
             self.0 = wanted;
         }
     }

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use bytes::Bytes;
 use proto::nfs4::*;
 use rpc::auth::SystemCredentials;
-use rpc::net::{Client as Connection, ClientOptions};
 use rpc::{AuthSys, BoxFuture, Credential};
+use rpc_net::{Client as Connection, ClientOptions};
 use testkit::compound::Results;
 use testkit::session::{Session, Transport, channel, exchange_id};
 

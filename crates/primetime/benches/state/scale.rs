@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use proto::nfs4::*;
-use rpc::net::Client as Connection;
+use rpc_net::Client as Connection;
 
 use crate::peer::{Peer, connect};
 use crate::serve::Server;

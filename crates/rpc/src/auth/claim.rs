@@ -27,9 +27,9 @@ pub struct Claim<'a> {
     pub(super) raw: &'a [u8],
 }
 
-/// Where a credential or verifier lies in a message.
+/// The place of a credential or verifier in a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct AuthPlace {
+pub struct AuthPlace {
     begin: usize,
     end: usize,
 }
@@ -43,8 +43,11 @@ impl AuthPlace {
         Ok(Self { begin, end: from.offset() })
     }
 
-    /// The credential or verifier in `message`, which is the one that was decoded.
-    pub(crate) fn of(self, message: &[u8]) -> OpaqueAuth<'_> {
+    /// Returns the credential or verifier in `message`, which is the message that was decoded.
+    ///
+    /// # Panics
+    /// When `message` is shorter than the message that was decoded.
+    pub fn of(self, message: &[u8]) -> OpaqueAuth<'_> {
         let bytes = &message[self.begin..self.end];
         // Flavor, length, and a body that is padded: `decode` has checked them.
         let word = |at: usize| bytes[at..].first_chunk().map_or(0, |word| u32::from_be_bytes(*word));
@@ -52,9 +55,9 @@ impl AuthPlace {
     }
 }
 
-/// Where credential and verifier lie in a message, one behind the other.
+/// The places of credential and verifier in a message, one behind the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ClaimPlace {
+pub struct ClaimPlace {
     credential: AuthPlace,
     verifier: AuthPlace,
 }
@@ -65,8 +68,11 @@ impl ClaimPlace {
         Ok(Self { credential: AuthPlace::decode(from)?, verifier: AuthPlace::decode(from)? })
     }
 
-    /// The claim in `message`, which is the one that was decoded.
-    pub(crate) fn of(self, message: &[u8]) -> Claim<'_> {
+    /// Returns the claim in `message`, which is the message that was decoded.
+    ///
+    /// # Panics
+    /// When `message` is shorter than the message that was decoded.
+    pub fn of(self, message: &[u8]) -> Claim<'_> {
         Claim {
             credential: self.credential.of(message),
             verifier: self.verifier.of(message),

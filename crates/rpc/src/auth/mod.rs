@@ -18,8 +18,7 @@ mod system;
 pub use authenticator::{Authenticator, Callers, Verdict};
 pub use caller::{Caller, Flavor, UnixUser};
 pub use channel::{AUTH_TLS, Channel, STARTTLS};
-pub(crate) use claim::{AuthPlace, ClaimPlace};
-pub use claim::{Claim, OpaqueAuth};
+pub use claim::{AuthPlace, Claim, ClaimPlace, OpaqueAuth};
 pub use credential::{AuthStatus, AuthSys, Credential};
 pub use credentials::{CallProtection, Credentials, OnBehalf, Pass, SystemCredentials};
 pub use protection::{Protection, Verifier};
@@ -28,5 +27,6 @@ pub use system::SystemAuthenticator;
 /// The longest body of a credential or verifier, in bytes (RFC 5531 §8.2).
 pub const BODY_BYTES_MAX: u32 = 400;
 
-pub(crate) const AUTH_NONE: u32 = 0;
+/// The flavor without a credential (RFC 5531 §10.1).
+pub const AUTH_NONE: u32 = 0;
 pub(crate) const AUTH_SYS: u32 = 1;

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rpc::memory::MemoryBudget;
+use rpc_net::memory::MemoryBudget;
 use server::dispatch::Programs;
 use server::services::StateService;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use proto::nfs3::{FileHandle, Reply, Request, Status};
 use proto::{mount3, nfs3};
 use rpc::auth::SystemCredentials;
-use rpc::net::{Client, ClientOptions};
 use rpc::{AuthSys, Credential};
+use rpc_net::{Client, ClientOptions};
 use server::exports::ExportPath;
 use server_shell::{ExportSpec, Running, ServeOptions, ServingRuntime};
 

@@ -19,8 +19,10 @@ pub(crate) struct HolderAttributes {
     pub(crate) modified: bool,
     /// The size that the file will have.
     pub(crate) size: u64,
-    /// The times of access and modification, where the holder keeps them (RFC 9754) and they are valid.
-    pub(crate) times: (Option<Timestamp>, Option<Timestamp>),
+    /// The time of access, where the holder keeps it (RFC 9754) and it is valid.
+    pub(crate) time_access: Option<Timestamp>,
+    /// The time of modification, where the holder keeps it and it is valid.
+    pub(crate) time_modify: Option<Timestamp>,
 }
 
 const WITHOUT_TIMES: Bitmap = Bitmap::of(&[AttributeId::Change, AttributeId::Size]);
@@ -77,12 +79,15 @@ impl Delegations {
                 let changed = told.change.is_some_and(|change| change != granted.change);
                 let new_size = told.size.unwrap_or(size);
                 let now = self.core.world().wall_clock();
-                let accessed = told.time_deleg_access.and_then(|time| granted.accessed(timestamp(time), now));
-                let modified = told.time_deleg_modify.and_then(|time| granted.modified(timestamp(time), now));
+                let time_access =
+                    told.time_deleg_access.and_then(|time| granted.accessed(timestamp(time), now));
+                let time_modify =
+                    told.time_deleg_modify.and_then(|time| granted.modified(timestamp(time), now));
                 return Ok(Some(HolderAttributes {
                     modified: changed || new_size != size,
                     size: new_size,
-                    times: (accessed, modified),
+                    time_access,
+                    time_modify,
                 }));
             }
         }

@@ -24,7 +24,7 @@ use state::{Blocked, Changing, Client, FileId, Now, Obstacles};
 use vfs::{Tell, Watch};
 
 pub(crate) use get_attr::HolderAttributes;
-pub(crate) use grant::DelegationGrant;
+pub(crate) use grant::{DelegationGrant, GrantedTimes, SlotRequest};
 use names::NamesTaken;
 pub use names::TakenNames;
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use proto::nfs4::{CallbackOperation, CbNotifyLockArgs, ClientId, FileHandle, StateOwner};
-use state::{Blocked, Denied, FileId, LockError, LockOwner, Now, Range};
+use state::{Blocked, ByteRangeLock, Denied, FileId, LockError, LockOwner, Now};
 use vfs::Handle;
 
 pub(crate) use nlm_attempts::WaitRefused;
@@ -68,14 +68,14 @@ impl LockWaiters {
         queues: &mut Queues,
         file: FileId,
         is_own: impl Fn(&Waiter) -> bool,
-        (range, exclusive): (Range, bool),
+        asked: ByteRangeLock,
         now: Now,
     ) -> Option<Denied> {
         let in_front = queues.of(file).iter().take_while(|waiter| !is_own(waiter));
         let promised = in_front.filter(|waiter| {
             waiter.called.is_some_and(|called| now.since_ms(called) < PROMISED_MS)
-                && (waiter.exclusive || exclusive)
-                && waiter.range.overlaps(&range)
+                && (waiter.exclusive || asked.exclusive)
+                && waiter.range.overlaps(&asked.range)
         });
         promised.filter_map(Waiter::as_denied).next()
     }
@@ -84,8 +84,9 @@ impl LockWaiters {
     pub(crate) fn promised_to_other(
         &self,
         file: FileId,
-        (client, owner): (ClientId, &Bytes),
-        asked: (Range, bool),
+        client: ClientId,
+        owner: &Bytes,
+        asked: ByteRangeLock,
     ) -> Option<Denied> {
         if !self.has_waiters() {
             return None;
@@ -140,8 +141,7 @@ impl LockWaiters {
             Requester::Nlm(_) => self.grant(file, waiter),
             Requester::Nfs4 { client, owner, handle } => {
                 let lock_owner = LockOwner::Nfs4 { client: *client, owner: owner.clone() };
-                let wanted = (waiter.range, waiter.exclusive);
-                let tested = self.core.state().test_lock(file, &lock_owner, wanted, self.core.now());
+                let tested = self.core.state().test_lock(file, &lock_owner, waiter.lock(), self.core.now());
                 // A lock of a client whose lease is over counts as free.
                 let is_free = !matches!(tested, Err(LockError::Denied(_)));
                 if is_free {

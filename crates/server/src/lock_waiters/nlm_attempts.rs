@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use proto::nfs4::Status;
-use state::{Blocked, Denied, FileId, LockOwner, Range};
+use state::{Blocked, ByteRangeLock, Denied, FileId, LockOwner};
 
 use super::queues::TooMany;
 use super::{LockWaiters, NlmWaiter, Waiter, lock_outcome};
@@ -21,7 +21,7 @@ struct Attempt {
     file: FileId,
     owner: LockOwner,
     /// `None` for a share reservation.
-    lock: Option<(Range, bool)>,
+    lock: Option<ByteRangeLock>,
     is_ended: bool,
 }
 
@@ -40,7 +40,7 @@ impl Attempts {
         &mut self,
         file: FileId,
         owner: &LockOwner,
-        gone: impl Fn((Range, bool)) -> bool,
+        gone: impl Fn(ByteRangeLock) -> bool,
     ) -> bool {
         self.end(|attempt| attempt.file == file && attempt.owner == *owner && attempt.lock.is_some_and(&gone))
     }
@@ -89,7 +89,7 @@ impl NlmAttempt<'_> {
     /// # Errors
     /// The outer error holds the call, or fails it: DELAY for an attempt that has ended. The inner error is
     /// the conflicting lock.
-    pub(crate) fn lock(&self, asked: (Range, bool), waits: bool) -> Result<Result<(), Denied>, Blocked> {
+    pub(crate) fn lock(&self, asked: ByteRangeLock, waits: bool) -> Result<Result<(), Denied>, Blocked> {
         let mut queues = self.waiters.waiters.queues();
         if queues.attempts.has_ended(self.number) {
             return Err(Blocked::Status(Status::Delay));
@@ -112,7 +112,7 @@ impl NlmAttempt<'_> {
     ///
     /// # Errors
     /// The attempt has ended, or too many requests wait.
-    pub(crate) fn wait(&self, waiter: NlmWaiter, asked: (Range, bool)) -> Result<(), WaitRefused> {
+    pub(crate) fn wait(&self, waiter: NlmWaiter, asked: ByteRangeLock) -> Result<(), WaitRefused> {
         let mut queues = self.waiters.waiters.queues();
         if queues.attempts.has_ended(self.number) {
             return Err(WaitRefused::AttemptEnded);
@@ -138,7 +138,7 @@ impl LockWaiters {
         &self,
         file: FileId,
         owner: LockOwner,
-        lock: Option<(Range, bool)>,
+        lock: Option<ByteRangeLock>,
     ) -> NlmAttempt<'_> {
         let mut queues = self.waiters.queues();
         let attempts = &mut queues.attempts;

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use proto::nlm4::{self, NetObject, TestArgs};
-use state::{Blocked, FileId, HeldBefore, LockError, LockOwner, Range};
+use state::{Blocked, ByteRangeLock, FileId, HeldBefore, LockError, LockOwner, Range};
 
 use super::queues::TooMany;
 use super::{LockWaiters, Queues, Requester, Waiter};
@@ -104,8 +104,8 @@ impl Waiter {
     }
 
     /// True for the request of this owner for this lock.
-    pub(super) fn is_request(&self, owner: &LockOwner, asked: (Range, bool)) -> bool {
-        (self.range, self.exclusive) == asked && self.nlm().is_some_and(|waiter| waiter.owner == *owner)
+    pub(super) fn is_request(&self, owner: &LockOwner, asked: ByteRangeLock) -> bool {
+        self.lock() == asked && self.nlm().is_some_and(|waiter| waiter.owner == *owner)
     }
 }
 
@@ -116,10 +116,10 @@ impl LockWaiters {
         queues: &mut Queues,
         file: FileId,
         waiter: NlmWaiter,
-        asked: (Range, bool),
+        asked: ByteRangeLock,
     ) -> Result<(), TooMany> {
         let owner = waiter.owner.clone();
-        let (range, exclusive) = asked;
+        let ByteRangeLock { range, exclusive } = asked;
         let waiter = Waiter {
             requester: Requester::Nlm(waiter),
             range,
@@ -132,9 +132,9 @@ impl LockWaiters {
 
     /// Ends the wait of an owner whose LOCK has taken the lock: an answer to GRANTED changes nothing from
     /// now on.
-    pub(super) fn nlm_locked(queues: &mut Queues, file: FileId, owner: &LockOwner, asked: (Range, bool)) {
+    pub(super) fn nlm_locked(queues: &mut Queues, file: FileId, owner: &LockOwner, asked: ByteRangeLock) {
         queues.remove(file, |waiter| waiter.is_request(owner, asked));
-        queues.note(file, owner, asked.0, |before| before.lock(asked.0, asked.1));
+        queues.note(file, owner, asked.range, |before| before.lock(asked.range, asked.exclusive));
     }
 
     /// Ends a request that waits or is being carried out; false when there is none. A lock that was taken
@@ -143,7 +143,7 @@ impl LockWaiters {
         self: &Arc<Self>,
         file: FileId,
         owner: &LockOwner,
-        asked: (Range, bool),
+        asked: ByteRangeLock,
     ) -> bool {
         let is_ended = {
             let mut queues = self.waiters.queues();
@@ -172,7 +172,7 @@ impl LockWaiters {
         {
             let mut queues = self.waiters.queues();
             self.core.state().nlm_unlock(file, owner, range)?;
-            queues.attempts.end_locks(file, owner, |(of, _)| range.contains(&of));
+            queues.attempts.end_locks(file, owner, |of| range.contains(&of.range));
             queues.remove(file, |waiter| {
                 let of = waiter.range;
                 waiter.nlm().is_some_and(|nlm| {
@@ -219,7 +219,7 @@ impl LockWaiters {
     /// Takes a lock for a waiter and starts to call its host; false when the lock is not free.
     pub(super) fn grant(self: &Arc<Self>, file: FileId, waiter: &Waiter) -> bool {
         let Some(nlm) = waiter.nlm() else { return false };
-        let (owner, asked) = (nlm.owner.clone(), (waiter.range, waiter.exclusive));
+        let (owner, asked) = (nlm.owner.clone(), waiter.lock());
         match self.begin_grant(file, &owner, asked) {
             Ok(begun) => begun,
             Err(Blocked::Status(_)) => false,
@@ -239,7 +239,7 @@ impl LockWaiters {
         self: &Arc<Self>,
         file: FileId,
         owner: &LockOwner,
-        asked: (Range, bool),
+        asked: ByteRangeLock,
     ) -> Result<bool, Blocked> {
         let mut queues = self.waiters.queues();
         let Some(waiter) = queues.of(file).iter().find(|waiter| waiter.is_request(owner, asked)) else {
@@ -256,13 +256,13 @@ impl LockWaiters {
         let mut cookie = [0; 8];
         self.core.world().random(&mut cookie);
         // Other grants of the owner first, without this one.
-        queues.note(file, owner, asked.0, |known| known.lock(asked.0, asked.1));
+        queues.note(file, owner, asked.range, |known| known.lock(asked.range, asked.exclusive));
         let waiter = queues.of(file).iter_mut().find(|waiter| waiter.is_request(owner, asked));
         let Some(nlm) = waiter.and_then(Waiter::nlm_mut) else { return Ok(false) };
         nlm.phase = Phase::Granting(Grant { cookie, before, copies: 0 });
         let (route, lock) = (nlm.route, nlm.lock.clone());
         drop(queues);
-        let arguments = TestArgs { cookie: own_cookie(cookie), exclusive: asked.1, lock };
+        let arguments = TestArgs { cookie: own_cookie(cookie), exclusive: asked.exclusive, lock };
         let service = Arc::clone(self);
         self.core.world().spawn(Box::pin(async move {
             service.tell_granted(file, route, cookie, xdr::to_bytes(&arguments).to_vec()).await;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bytes::Bytes;
 use parking_lot::{Mutex, MutexGuard};
 use proto::nfs4::ClientId;
-use state::{Denied, FileId, LockOwner, Now, Range, fits_share, share_address};
+use state::{ByteRangeLock, Denied, FileId, LockOwner, Now, Range, fits_share, share_address};
 use vfs::Handle;
 
 use super::nlm_attempts::Attempts;
@@ -53,6 +53,11 @@ pub(crate) enum Requester {
 }
 
 impl Waiter {
+    /// The lock that it asked for.
+    pub(super) fn lock(&self) -> ByteRangeLock {
+        ByteRangeLock { range: self.range, exclusive: self.exclusive }
+    }
+
     pub(super) fn is(&self, wanted_by: ClientId, name: &Bytes) -> bool {
         match &self.requester {
             Requester::Nfs4 { client, owner, .. } => *client == wanted_by && owner == name,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use rpc::memory::MemoryUse;
+use rpc::MemoryUse;
 
 use super::events::RECALL_BUCKETS_MS;
 use super::table::{BUCKETS, ExportLabel, Sum, bucket_end};
@@ -83,7 +83,7 @@ fn head(text: &mut String, name: &str, kind: &str, help: &str) {
 }
 
 /// Writes a metric that has one value.
-fn single(text: &mut String, (name, kind): (&str, &str), help: &str, value: u64) {
+fn single(text: &mut String, name: &str, kind: &str, help: &str, value: u64) {
     head(text, name, kind, help);
     let _ = writeln!(text, "{name} {value}");
 }
@@ -176,10 +176,10 @@ fn write_gauges(text: &mut String, events: &Events, gauges: &Gauges) {
             gauges.are_records_writable.into(),
         ),
     ] {
-        single(text, (name, "gauge"), help, value);
+        single(text, name, "gauge", help, value);
     }
     let help = "How often the records in the state directory became unwritable.";
-    single(text, ("primetime_records_failures_total", "counter"), help, gauges.records_failures);
+    single(text, "primetime_records_failures_total", "counter", help, gauges.records_failures);
     let name = "primetime_memory_bytes";
     head(text, name, "gauge", "Memory that is held for clients, by what for.");
     for (kind, bytes) in memory_kinds(memory) {
@@ -229,7 +229,7 @@ fn write_events(text: &mut String, events: &Events) {
             events.retries_answered.get(),
         ),
     ] {
-        single(text, (name, "counter"), help, value);
+        single(text, name, "counter", help, value);
     }
     let name = "primetime_recall_duration_seconds";
     head(text, name, "histogram", "How long it took until a delegation was given back.");

@@ -73,7 +73,7 @@ impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
             })?;
         self.seen.set(export.id());
         let identity = export.identity_under(rule, &self.caller).map_err(refused)?;
-        Ok(Object::new(export, node, (identity, self.caller.line), rule))
+        Ok(Object::new(export, node, identity, self.caller.line, rule))
     }
 
     /// Fails for the name of a directory that NFSv4 clients see another export in: it must stay where it is.

@@ -20,7 +20,8 @@ impl<'a, F: FileSystem> Object<'a, F> {
     pub(super) fn new(
         export: &'a Export<F>,
         node: F::Node,
-        (caller, line): (Identity, Line<'a>),
+        caller: Identity,
+        line: Line<'a>,
         rule: &Rule,
     ) -> Self {
         Self { export, node, caller, line, read_only: rule.read_only, squash: rule.squash }

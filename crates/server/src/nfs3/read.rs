@@ -36,12 +36,13 @@ async fn answer<F: FileSystem, C: Conflicts>(
     conflict?;
     let wanted = arguments.count.min(transfer::DATA_BYTES_MAX) as usize;
     context.expect_reply(wanted);
-    read_into(&file, (arguments.offset, wanted), *known, reply).await
+    read_into(&file, arguments.offset, wanted, *known, reply).await
 }
 
 async fn read_into<F: FileSystem>(
     file: &Object<'_, F>,
-    (offset, wanted): (u64, usize),
+    offset: u64,
+    wanted: usize,
     known: PostOpAttributes,
     reply: &mut Encoder,
 ) -> Result<(), Status> {

@@ -59,7 +59,7 @@ impl<F: FileSystem> Nfs4<F> {
             return Ok(());
         }
         exports.prepare(&caller).await;
-        let mut context = Context::new(self, &exports, (&call, caller), (&header, request_bytes));
+        let mut context = Context::new(self, &exports, &call, caller, &header, request_bytes);
         let mut status = Status::Ok;
         let world = self.services().world();
         let mut turn = Turn::begin(world.now_ms());
@@ -161,7 +161,7 @@ impl<F: FileSystem> Nfs4<F> {
                 ReplayStep::Run => {}
                 ReplayStep::Done(change, made) => {
                     let (change, made) = (change.clone(), made.clone());
-                    return repeat::answer(context, (&change, &made), arguments, reply)
+                    return repeat::answer(context, &change, &made, arguments, reply)
                         .await
                         .map_or(Step::Lost, Step::Done);
                 }

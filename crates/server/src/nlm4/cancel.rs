@@ -15,7 +15,7 @@ pub(super) async fn run<F: FileSystem, L: LockTable>(
     let status = match context.lock(&arguments.lock, Access::default()).await {
         Err(status) => status,
         Ok((target, range)) => {
-            let waited = context.locks.cancel(target.file, &target.owner, (range, arguments.exclusive));
+            let waited = context.locks.cancel(target.file, &target.owner, range, arguments.exclusive);
             if waited { Status::Granted } else { Status::Denied }
         }
     };

@@ -41,8 +41,7 @@ async fn take<F: FileSystem, L: LockTable>(
         reclaim: arguments.reclaim,
         waits_for: (arguments.block && !arguments.reclaim).then(|| own(&arguments.lock)),
     };
-    let asked = (range, arguments.exclusive);
-    let taken = context.locks.lock(target.file, &target.owner, asked, call).await;
+    let taken = context.locks.lock(target.file, &target.owner, range, arguments.exclusive, call).await;
     taken.map_err(|why| denied(&why))
 }
 

@@ -141,12 +141,13 @@ pub trait LockTable: Send + Sync + 'static {
         &self,
         file: FileKey,
         owner: &Owner,
-        lock: (ByteRange, bool),
+        range: ByteRange,
+        exclusive: bool,
         call: LockCall,
     ) -> impl Future<Output = Result<(), LockDenied>> + Send;
 
-    /// Takes back a request that waits; false when there is none.
-    fn cancel(&self, file: FileKey, owner: &Owner, lock: (ByteRange, bool)) -> bool;
+    /// Cancels a request that waits; false when there is none.
+    fn cancel(&self, file: FileKey, owner: &Owner, range: ByteRange, exclusive: bool) -> bool;
 
     /// Gives back what `owner` holds of the range.
     ///

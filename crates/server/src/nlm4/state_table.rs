@@ -5,7 +5,9 @@ use std::net::IpAddr;
 use bytes::Bytes;
 use proto::nfs4::{Status, share};
 use proto::nlm4;
-use state::{Blocked, Denied, FileId, LockError, LockOwner, Range, ShareOwner};
+use state::{
+    Blocked, ByteRangeLock, Denied, FileId, LockError, LockOwner, Range, ShareOwner, ShareReservation,
+};
 
 use super::{ByteRange, FileKey, HeldLock, LockCall, LockDenied, LockTable, Owner, Shares};
 use crate::hosts::HostRoute;
@@ -19,6 +21,10 @@ fn file(key: FileKey) -> FileId {
 fn range(range: ByteRange) -> Range {
     // A `ByteRange` is never empty or out of bounds.
     Range::of_nlm(range.start, range.length()).unwrap_or(Range::ALL)
+}
+
+fn lock(bytes: ByteRange, exclusive: bool) -> ByteRangeLock {
+    ByteRangeLock { range: range(bytes), exclusive }
 }
 
 /// A host as the table knows it: its address goes first, so that none can speak for another.
@@ -112,7 +118,7 @@ impl LockTable for StateService {
         bytes: ByteRange,
         exclusive: bool,
     ) -> Result<(), LockDenied> {
-        let (owner, asked) = (owner(asking), (range(bytes), exclusive));
+        let (owner, asked) = (owner(asking), lock(bytes, exclusive));
         let tested = self
             .delegations()
             .hold(|| outcome(self.state().test_lock(file(key), &owner, asked, self.now())))
@@ -124,10 +130,11 @@ impl LockTable for StateService {
         &self,
         key: FileKey,
         asking: &Owner,
-        (bytes, exclusive): (ByteRange, bool),
+        bytes: ByteRange,
+        exclusive: bool,
         call: LockCall,
     ) -> Result<(), LockDenied> {
-        let (file, owner, asked) = (file(key), owner(asking), (range(bytes), exclusive));
+        let (file, owner, asked) = (file(key), owner(asking), lock(bytes, exclusive));
         let host = host(asking.client, &asking.host);
         // Registered before the host is looked up, so that its record stays until the call has ended.
         let attempt = self.lock_waiters().begin_nlm_attempt(file, owner.clone(), Some(asked));
@@ -171,8 +178,8 @@ impl LockTable for StateService {
         Ok(())
     }
 
-    fn cancel(&self, key: FileKey, asking: &Owner, (bytes, exclusive): (ByteRange, bool)) -> bool {
-        self.lock_waiters().nlm_cancel(file(key), &owner(asking), (range(bytes), exclusive))
+    fn cancel(&self, key: FileKey, asking: &Owner, bytes: ByteRange, exclusive: bool) -> bool {
+        self.lock_waiters().nlm_cancel(file(key), &owner(asking), lock(bytes, exclusive))
     }
 
     fn unlock(&self, key: FileKey, asking: &Owner, bytes: ByteRange) -> Result<(), LockDenied> {
@@ -189,7 +196,10 @@ impl LockTable for StateService {
         let attempt = self.lock_waiters().begin_nlm_attempt(file(key), share_caller(asking), None);
         check_host(self, &host(asking.client, &asking.host), &call).await?;
         let bits = |read: bool, write: bool| u32::from(read) * share::READ + u32::from(write) * share::WRITE;
-        let asked = (bits(shares.read, shares.write), bits(shares.deny_read, shares.deny_write));
+        let asked = ShareReservation {
+            access: bits(shares.read, shares.write),
+            deny: bits(shares.deny_read, shares.deny_write),
+        };
         let share = || self.state().share(file(key), share_owner(asking), asked, self.now());
         self.delegations().hold(|| attempt.share(share)).await.map_err(|status| match status {
             Status::ShareDenied => LockDenied::Conflict(Box::new(HeldLock {

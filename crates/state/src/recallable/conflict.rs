@@ -92,12 +92,13 @@ impl State {
         if self.files.shard(file).granted.load(Ordering::SeqCst) == 0 {
             return Obstacles::default();
         }
-        self.files.with(file, |state, _| self.conflicts_in((file, state), client, usage, now))
+        self.files.with(file, |state, _| self.conflicts_in(file, state, client, usage, now))
     }
 
     pub(crate) fn conflicts_in(
         &self,
-        (file, state): (FileId, &mut FileState),
+        file: FileId,
+        state: &mut FileState,
         client: Option<ClientId>,
         usage: &Usage,
         now: Now,
@@ -110,14 +111,15 @@ impl State {
                 && held.range.overlaps(&usage.range)
                 && (held.kind.conflicts)(usage)
         };
-        self.recalls((file, state), conflicts, now)
+        self.recalls(file, state, conflicts, now)
     }
 
     /// The grants of a file that `conflicts` selects. The time for their return begins with
     /// [`State::begin_recall`].
     pub(crate) fn recalls(
         &self,
-        (file, state): (FileId, &mut FileState),
+        file: FileId,
+        state: &mut FileState,
         conflicts: impl Fn(&Grant) -> bool,
         now: Now,
     ) -> Obstacles {
@@ -216,7 +218,7 @@ mod tests {
         let state = State::new(Limits::default(), 1);
         let holders: Vec<_> = (0..50).map(|number| client(&state, number)).collect();
         for holder in &holders {
-            let granted = state.delegate_file(holder, (FILE, DelegationKind::Read), false, NOW).unwrap();
+            let granted = state.delegate_file(holder, FILE, DelegationKind::Read, false, NOW).unwrap();
             assert!(granted.is_some());
         }
         let reader = client(&state, 50);
@@ -233,7 +235,7 @@ mod tests {
     fn reads_recall_a_write_delegation_until_it_is_returned() {
         let state = State::new(Limits::default(), 1);
         let (holder, reader) = (client(&state, 0), client(&state, 1));
-        let granted = state.delegate_file(&holder, (FILE, DelegationKind::Write), false, NOW).unwrap();
+        let granted = state.delegate_file(&holder, FILE, DelegationKind::Write, false, NOW).unwrap();
         let found = || state.read_conflicts(FILE, Some(reader.id()), NOW).recalls.len();
         assert_eq!(found(), 1);
         state.return_delegation(&holder, &granted.unwrap()).unwrap();

@@ -125,7 +125,8 @@ impl State {
     pub fn delegate_file(
         &self,
         client: &Arc<Client>,
-        (file, kind): (FileId, DelegationKind),
+        file: FileId,
+        kind: DelegationKind,
         reclaim: bool,
         now: Now,
     ) -> Result<Option<StateId>, Status> {

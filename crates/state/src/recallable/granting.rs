@@ -10,7 +10,7 @@ use super::{FileUses, Kind};
 use crate::client::StateKind;
 use crate::file::FileState;
 use crate::files::Shard;
-use crate::{Client, FileId, Now, Range, State};
+use crate::{Client, FileId, Now, Range, ShareReservation, State};
 
 /// A grant that a client asks for.
 #[derive(Debug, Clone, Copy)]
@@ -50,7 +50,8 @@ impl State {
         }
         self.files.with(file, |state, shard| {
             // Others may not deny what the holder may open without asking.
-            let is_denied = kind.opens != 0 && self.check_shares(state, (kind.opens, 0), None, now).is_err();
+            let opens = ShareReservation::of_access(kind.opens);
+            let is_denied = kind.opens != 0 && self.check_shares(state, opens, None, now).is_err();
             if reclaim && (is_denied || (kind.is_excluded)(&FileUses::new(state, range), client.id())) {
                 return Err(Status::ReclaimConflict);
             }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use proto::nfs4::{SessionId, Status, Verifier, share};
 use state::{
-    Blocked, Client, ClientAddress, ConnectionId, CreateSession, ExchangeId, ExchangedId, FileId, Limits,
-    LockError, LockRequest, Locker, Now, Open, OpenClaim, Opened, Principal, Range, State,
+    Blocked, Channels, Client, ClientAddress, ConnectionId, CreateSession, ExchangeId, ExchangedId, FileId,
+    Limits, LockError, LockRequest, Locker, Now, Open, OpenClaim, Opened, Principal, Range, State,
 };
 
 use crate::fixture::{FILE, T0, client, client_at};
@@ -48,7 +48,7 @@ fn confirm_caching(state: &State, exchanged: &ExchangedId, id: u8, bytes: u32) -
         client: exchanged.client,
         sequence: exchanged.sequence,
         principal: Principal(Bytes::new()),
-        channels: Ok((channel, channel)),
+        channels: Ok(Channels { fore: channel, back: channel }),
         flags: 0,
         id: SessionId([id; 16]),
         connection: ConnectionId(1),

@@ -11,7 +11,8 @@ use std::time::Instant;
 use bytes::Bytes;
 use proto::nfs4::{StateId, share};
 use state::{
-    Client, FileId, Limits, LockOwner, LockRequest, Locker, Open, OpenClaim, Range, ShareOwner, State,
+    ByteRangeLock, Client, FileId, Limits, LockOwner, LockRequest, Locker, Open, OpenClaim, Range,
+    ShareOwner, ShareReservation, State,
 };
 
 use crate::fixture::{FILE, T0, client};
@@ -66,7 +67,7 @@ fn locked(state: &State, count: u64) -> (Arc<Client>, StateId, StateId) {
 
 fn is_free(state: &State) -> bool {
     let other = LockOwner::Nlm { host: name(1), process: 1, handle: Bytes::new() };
-    state.test_lock(FILE, &other, (Range::ALL, true), T0).is_ok()
+    state.test_lock(FILE, &other, ByteRangeLock { range: Range::ALL, exclusive: true }, T0).is_ok()
 }
 
 #[test]
@@ -98,11 +99,11 @@ fn revoking_a_file_takes_very_many_locks_of_both_protocols() {
     for number in 0..MANY {
         let owner = LockOwner::Nlm { host: name(number % 2), process: 1, handle: Bytes::new() };
         let range = Range::new(number * 2 + 1, 1).unwrap();
-        state.nlm_lock(FILE, &owner, (range, true), T0).unwrap();
+        state.nlm_lock(FILE, &owner, ByteRangeLock { range, exclusive: true }, T0).unwrap();
     }
     let host = name(7);
     let owner = ShareOwner { host: host.clone(), handle: Bytes::new() };
-    state.share(FILE, owner, (share::READ, 0), T0).unwrap();
+    state.share(FILE, owner, ShareReservation { access: share::READ, deny: 0 }, T0).unwrap();
     let revoked = state.revoke(&a, FILE);
     assert_eq!((revoked.opens, revoked.locks, revoked.delegations), (1, 1, 0));
     assert_eq!(state.revoke_nlm(FILE).nlm as u64, MANY + 1);
@@ -116,10 +117,19 @@ fn free_all_visits_every_file_of_the_host_and_no_other_host() {
     for (number, host) in (0..MANY).map(|number| (number, &host)).chain([(MANY, &other)]) {
         let owner = LockOwner::Nlm { host: host.clone(), process: 1, handle: Bytes::new() };
         let file = FileId(number % 3, 1);
-        state.nlm_lock(file, &owner, (Range::new(number * 2, 1).unwrap(), true), T0).unwrap();
+        state
+            .nlm_lock(
+                file,
+                &owner,
+                ByteRangeLock { range: Range::new(number * 2, 1).unwrap(), exclusive: true },
+                T0,
+            )
+            .unwrap();
     }
     let owner = ShareOwner { host: host.clone(), handle: Bytes::new() };
-    state.share(FileId(9, 9), owner, (share::READ, share::WRITE), T0).unwrap();
+    state
+        .share(FileId(9, 9), owner, ShareReservation { access: share::READ, deny: share::WRITE }, T0)
+        .unwrap();
     state.nlm_free_all(&host);
     assert!(!state.nlm_holds(&host) && state.nlm_holds(&other));
     state.nlm_free_all(&other);
@@ -178,11 +188,25 @@ fn measure_locks(rows: &mut Vec<Row>, count: u64) {
     });
     let mine = LockOwner::Nfs4 { client: a.id(), owner: name(0) };
     measure(rows, "LOCKT, free", count, |number| {
-        state.test_lock(FILE, &mine, (Range::new(0, number + 1).unwrap(), true), T0).unwrap();
+        state
+            .test_lock(
+                FILE,
+                &mine,
+                ByteRangeLock { range: Range::new(0, number + 1).unwrap(), exclusive: true },
+                T0,
+            )
+            .unwrap();
     });
     measure(rows, "LOCKT, denied", count, |number| {
         let other = LockOwner::Nfs4 { client: a.id(), owner: name(number + 1) };
-        state.test_lock(FILE, &other, (Range::new(number * 2, 1).unwrap(), false), T0).unwrap_err();
+        state
+            .test_lock(
+                FILE,
+                &other,
+                ByteRangeLock { range: Range::new(number * 2, 1).unwrap(), exclusive: false },
+                T0,
+            )
+            .unwrap_err();
     });
     measure(rows, "CLOSE, refused", count, |_| assert!(state.close(&a, &opened).is_err()));
     measure(rows, "LOCKU", count / 2, |number| {

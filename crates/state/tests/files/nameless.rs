@@ -36,7 +36,7 @@ fn a_file_is_kept_until_its_last_open_and_its_last_delegation_end() {
     assert_eq!(count(), (1, 0));
     state.close(&b, &second).unwrap();
     assert_eq!(count(), (1, 0), "a delegation stands for opens that the server does not know of");
-    state.return_delegation(&a, &delegation.unwrap().0).unwrap();
+    state.return_delegation(&a, &delegation.unwrap().state_id).unwrap();
     assert_eq!(count(), (0, 1));
 }
 

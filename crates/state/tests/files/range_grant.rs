@@ -96,7 +96,7 @@ fn grants_of_different_classes_do_not_exclude_each_other() {
     let state = state();
     let a = client(&state, "a");
     let range_id = granted(&state, &a, &READ_RANGE, 0).unwrap();
-    let delegation = open(&state, &a, FILE, Some(DelegationKind::Read)).delegation.unwrap().0;
+    let delegation = open(&state, &a, FILE, Some(DelegationKind::Read)).delegation.unwrap().state_id;
     assert_eq!(state.grant_count(), 2);
     assert_eq!(state.return_delegation(&a, &range_id), Err(Status::BadStateId));
     assert_eq!(state.return_grant(&a, &delegation, RANGE_CLASS), Err(Status::BadStateId));

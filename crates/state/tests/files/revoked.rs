@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use proto::nfs4::{ClientId, StateId, Status, sequence_flags};
 use state::{
-    Blocked, Client, DelegationKind, FileId, Io, Limits, LockError, LockOwner, LockRequest, Locker, Opened,
-    Range, Revoked, ShareOwner, State,
+    Blocked, ByteRangeLock, Client, DelegationKind, FileId, Io, Limits, LockError, LockOwner, LockRequest,
+    Locker, Opened, Range, Revoked, ShareOwner, ShareReservation, State,
 };
 
 use crate::fixture::{FILE, T0, client, open};
@@ -30,7 +30,7 @@ fn nlm(host: &'static str) -> LockOwner {
 /// What a client holds of a file: an open, locks, a delegation.
 fn hold(state: &State, client: &Arc<Client>, file: FileId) -> [StateId; 3] {
     let Opened { state_id, delegation, .. } = open(state, client, file, Some(DelegationKind::Read));
-    [state_id, lock(state, client, file, state_id).unwrap(), delegation.unwrap().0]
+    [state_id, lock(state, client, file, state_id).unwrap(), delegation.unwrap().state_id]
 }
 
 fn statuses(state: &State, client: &Client, ids: &[StateId]) -> Vec<Status> {
@@ -78,7 +78,7 @@ fn revoked_state_of_one_file_is_reported_until_freed() {
 fn two_kinds_of_loss_have_a_bit_each_that_lasts_as_long_as_its_kind() {
     let state = State::new(Limits::default(), 42);
     let (a, b) = (client(&state, "a"), client(&state, "b"));
-    let recalled = open(&state, &a, OTHER, Some(DelegationKind::Read)).delegation.unwrap().0;
+    let recalled = open(&state, &a, OTHER, Some(DelegationKind::Read)).delegation.unwrap().state_id;
     let Err(Blocked::By(found)) = state.begin_entry_change(OTHER, Some(b.id()), T0) else {
         panic!("a delegation is in the way");
     };
@@ -107,15 +107,15 @@ fn revoked_lock_is_free_for_others() {
     let (a, b) = (client(&state, "a"), client(&state, "b"));
     let opened = open(&state, &a, FILE, None).state_id;
     lock(&state, &a, FILE, opened).unwrap();
-    state.nlm_lock(FILE, &nlm("h"), (all(), false), T0).unwrap();
+    state.nlm_lock(FILE, &nlm("h"), ByteRangeLock { range: all(), exclusive: false }, T0).unwrap();
     let share = ShareOwner { host: Bytes::from_static(b"h"), handle: Bytes::new() };
-    state.share(FILE, share, (1, 0), T0).unwrap();
+    state.share(FILE, share, ShareReservation { access: 1, deny: 0 }, T0).unwrap();
     let writer = LockOwner::Nfs4 { client: b.id(), owner: Bytes::from_static(b"w") };
-    state.test_lock(FILE, &writer, (all(), true), T0).unwrap_err();
+    state.test_lock(FILE, &writer, ByteRangeLock { range: all(), exclusive: true }, T0).unwrap_err();
     state.revoke(&a, FILE);
-    state.test_lock(FILE, &writer, (all(), true), T0).unwrap_err();
+    state.test_lock(FILE, &writer, ByteRangeLock { range: all(), exclusive: true }, T0).unwrap_err();
     assert_eq!(state.revoke_nlm(FILE), Revoked { nlm: 2, ..Revoked::default() });
-    state.test_lock(FILE, &writer, (all(), true), T0).unwrap();
+    state.test_lock(FILE, &writer, ByteRangeLock { range: all(), exclusive: true }, T0).unwrap();
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn megabytes_per_second(
     });
     let mut stream = TcpStream::connect(address).expect("connect");
     if how == How::InPieces {
-        rpc::net::set_receive_low_water(&stream, LOW_WATER_BYTES).expect("low water");
+        rpc_net::set_receive_low_water(&stream, LOW_WATER_BYTES).expect("low water");
     }
     let mut buffer = vec![0u8; BLOCK_BYTES];
     let mut bytes = 0usize;

@@ -143,7 +143,7 @@ async fn as_told<F: FileSystem>(
     found: Attributes,
     told: HolderAttributes,
 ) -> Result<Attributes, Status> {
-    let (accessed, modified) = told.times;
+    let (accessed, modified) = (told.time_access, told.time_modify);
     let now = if told.modified {
         // Change and times must never be seen to go back: the file system has to know that they moved.
         Attributes { size: told.size, ..touch(object, modified).await.map_err(status::of)? }

@@ -64,7 +64,7 @@ async fn run<F: FileSystem>(context: &Context<'_, F>, arguments: CopyArgs) -> Re
     let verifier = Verifier(target.fs().write_verifier());
     let span =
         Span { from: arguments.source_offset, to: arguments.target_offset, count: count.min(COPY_BYTES_MAX) };
-    let count = copy(context, (source, target), span).await?;
+    let count = copy(context, source, target, span).await?;
     let written = WriteResponse { callback_id: vec![], count, committed: StableHow::Unstable, verifier };
     Ok(CopyResult { written, requirements: CopyRequirements { consecutive: true, synchronous: true } })
 }
@@ -81,7 +81,8 @@ pub(crate) fn count_within(size: u64, offset: u64, count: u64) -> Result<u64, St
 
 async fn copy<F: FileSystem>(
     context: &Context<'_, F>,
-    (source, target): (&Object<'_, F>, &Object<'_, F>),
+    source: &Object<'_, F>,
+    target: &Object<'_, F>,
     span: Span,
 ) -> Result<u64, Status> {
     let identities = (context.identity(source)?, context.identity(target)?);
@@ -97,7 +98,7 @@ async fn copy<F: FileSystem>(
     while done < span.count {
         let piece =
             Span { from: span.from + done, to: span.to + done, count: (span.count - done).min(PIECE_BYTES) };
-        match copy_piece((source, requests.0), (target, requests.1), piece).await {
+        match copy_piece(source, requests.0, target, requests.1, piece).await {
             Ok(0) => break,
             Ok(count) => done += count,
             Err(error) if done == 0 => return Err(status::of(error)),
@@ -112,8 +113,10 @@ async fn copy<F: FileSystem>(
 }
 
 async fn copy_piece<F: FileSystem>(
-    (source, reading): (&Object<'_, F>, Request<'_>),
-    (target, writing): (&Object<'_, F>, Request<'_>),
+    source: &Object<'_, F>,
+    reading: Request<'_>,
+    target: &Object<'_, F>,
+    writing: Request<'_>,
     span: Span,
 ) -> vfs::Result<u64> {
     let mut data = Vec::new();

@@ -1,5 +1,7 @@
 //! READ_PLUS (RFC 7862 §15.10): data as READ brings it, and holes as their length.
 
+use std::ops::Range;
+
 use proto::nfs4::{DataContent, Operation, ReadPlusArgs, Status};
 use vfs::{Content, FileSystem, Identity};
 use xdr::{Decoder, Encoder};
@@ -63,7 +65,7 @@ async fn run<F: FileSystem>(
     let (eof, parts) = (reply.reserve_u32(), reply.reserve_u32());
     let (mut at, mut written) = (arguments.offset, 0);
     while at < end && room > 0 && written < PARTS_MAX {
-        let next = if may_have_holes { next(object, &identity, (at, end)).await? } else { Next::Data(end) };
+        let next = if may_have_holes { next(object, &identity, at..end).await? } else { Next::Data(end) };
         written += 1;
         match next {
             Next::Hole(until) => {
@@ -73,7 +75,7 @@ async fn run<F: FileSystem>(
             }
             Next::Data(until) => {
                 let until = until.min(at.saturating_add(room));
-                let read = put_data(object, &identity, (at, until), reply).await?;
+                let read = put_data(object, &identity, at..until, reply).await?;
                 (at, room) = (at + read, room - read.min(room));
                 if at < until {
                     // Cut off meanwhile.
@@ -96,16 +98,17 @@ enum Next {
 async fn next<F: FileSystem>(
     object: &Object<'_, F>,
     identity: &Identity,
-    (at, end): (u64, u64),
+    within: Range<u64>,
 ) -> Result<Next, Status> {
-    match seek::find(object, identity, (at, end), Content::Data).await {
+    let Range { start: at, end } = within;
+    match seek::find(object, identity, at..end, Content::Data).await {
         Ok(Some(data)) if data <= at => {}
         Ok(found) => return Ok(Next::Hole(found.map_or(end, |data| data.min(end)))),
         // Cut off meanwhile: reading tells.
         Err(Status::NoDevice) => return Ok(Next::Data(end)),
         Err(status) => return Err(status),
     }
-    let hole = match seek::find(object, identity, (at, end), Content::Hole).await {
+    let hole = match seek::find(object, identity, at..end, Content::Hole).await {
         Err(Status::NoDevice) => None,
         found => found?,
     };
@@ -117,13 +120,16 @@ async fn next<F: FileSystem>(
 async fn put_data<F: FileSystem>(
     object: &Object<'_, F>,
     identity: &Identity,
-    (at, until): (u64, u64),
+    bytes: Range<u64>,
     reply: &mut Encoder,
 ) -> Result<u64, Status> {
-    reply.put(&(DataContent::Data, at));
+    reply.put(&(DataContent::Data, bytes.start));
     let data = reply.begin_opaque();
-    let count = (until - at) as usize;
-    let read = object.fs().read(object.request(identity), &object.node, at, count, reply.buffer_mut()).await;
+    let count = (bytes.end - bytes.start) as usize;
+    let read = object
+        .fs()
+        .read(object.request(identity), &object.node, bytes.start, count, reply.buffer_mut())
+        .await;
     let done = read.map_err(status::of)?;
     reply.end_opaque(data);
     Ok(done.count as u64)

@@ -1,5 +1,7 @@
 //! SEEK (RFC 7862 §15.11): the next data or hole.
 
+use std::ops::Range;
+
 use proto::nfs4::{DataContent, Operation, SeekArgs, SeekResult, Status};
 use vfs::{Content, FileSystem, Identity};
 use xdr::{Decoder, Encoder};
@@ -35,23 +37,23 @@ async fn run<F: FileSystem>(context: &Context<'_, F>, arguments: SeekArgs) -> Re
         DataContent::Data => Content::Data,
         DataContent::Hole => Content::Hole,
     };
-    let found = find(object, &identity, (arguments.offset, size), what).await?;
+    let found = find(object, &identity, arguments.offset..size, what).await?;
     let offset = found.unwrap_or(size);
     Ok(SeekResult { eof: offset >= size, offset })
 }
 
-/// Where the next data or hole begins in a file of `size` bytes, at `offset` or after it. Where the back end
-/// knows nothing of holes there is one, at the end.
+/// Returns the offset of the first data or hole in the file from the start of `within` on. Where the back end
+/// does not support holes, all of `within` is data, and a hole is at its end.
 pub(crate) async fn find<F: FileSystem>(
     object: &Object<'_, F>,
     identity: &Identity,
-    (offset, size): (u64, u64),
+    within: Range<u64>,
     what: Content,
 ) -> Result<Option<u64>, Status> {
-    match (object.fs().seek(object.request(identity), &object.node, offset, what).await, what) {
+    match (object.fs().seek(object.request(identity), &object.node, within.start, what).await, what) {
         (Ok(found), _) => Ok(found),
-        (Err(vfs::Error::NotSupported), Content::Data) => Ok(Some(offset)),
-        (Err(vfs::Error::NotSupported), Content::Hole) => Ok(Some(size)),
+        (Err(vfs::Error::NotSupported), Content::Data) => Ok(Some(within.start)),
+        (Err(vfs::Error::NotSupported), Content::Hole) => Ok(Some(within.end)),
         (Err(error), _) => Err(status::of(error)),
     }
 }

@@ -6,12 +6,13 @@
 
 use std::sync::Arc;
 
-use proto::nfs4::{SequenceId, SessionId, SlotId, Status};
+use proto::nfs4::Status;
 use state::Client;
 
 use super::in_session::{InSession, ReplyLimits};
 use super::repeat::Repeat;
 use crate::callbacks::Callbacks;
+use crate::delegations::SlotRequest;
 use crate::persistent::Intent;
 use crate::services::StateService;
 
@@ -59,7 +60,7 @@ impl Actor {
     ///
     /// # Errors
     /// OP_NOT_IN_SESSION where none is named.
-    pub(crate) fn call(&self) -> Result<(SessionId, SlotId, SequenceId), Status> {
+    pub(crate) fn call(&self) -> Result<SlotRequest, Status> {
         self.slot().map(InSession::call).ok_or(Status::OperationNotInSession)
     }
 

@@ -74,7 +74,8 @@ pub(crate) async fn before_entry_change<'a, F: FileSystem>(
 pub(crate) async fn before_name_change<'a, F: FileSystem>(
     context: &'a Context<'_, F>,
     names: &TakenNames,
-    (directories, objects): (&[&Object<'_, F>], &[&Object<'_, F>]),
+    directories: &[&Object<'_, F>],
+    objects: &[&Object<'_, F>],
     removed: Option<&Object<'_, F>>,
 ) -> Result<Vec<Changing<'a>>, Status> {
     let client = context.client()?.id();

@@ -9,7 +9,7 @@ use state::recallable::{Class, Kind};
 use state::{Client, Opened};
 use vfs::{Attributes, FileSystem, Identity, Line, Name, ObjectId, Request};
 
-use crate::delegations::DelegationGrant;
+use crate::delegations::{DelegationGrant, GrantedTimes};
 use crate::exports::{Caller, Denied, Export, ExportSet, Leads};
 use crate::nfs4::engine::Nfs4;
 use crate::nfs4::engine::actor::Actor;
@@ -22,6 +22,18 @@ pub(crate) struct Object<'a, F: FileSystem> {
     pub(crate) node: F::Node,
     /// Where the caller's requests wait for the file system.
     line: Line<'a>,
+}
+
+/// The saved file handle, and the current stateid that SAVEFH saved with it (RFC 8881 §16.2.3.1.2).
+pub(crate) struct Saved<'a, F: FileSystem> {
+    pub(crate) object: Object<'a, F>,
+    pub(crate) state_id: StateId,
+}
+
+impl<F: FileSystem> Clone for Saved<'_, F> {
+    fn clone(&self) -> Self {
+        Self { object: self.object.clone(), state_id: self.state_id }
+    }
 }
 
 impl<F: FileSystem> Clone for Object<'_, F> {
@@ -107,7 +119,7 @@ pub(crate) struct Context<'a, F: FileSystem> {
     pub(crate) current_state: StateId,
     /// What the operation just before has learnt of the current object by finding or making it.
     pub(crate) fresh: Option<Fresh>,
-    pub(crate) saved: Option<(Object<'a, F>, StateId)>,
+    pub(crate) saved: Option<Saved<'a, F>>,
     /// Of the COMPOUND.
     pub(crate) minor_version: u32,
     /// How many operations the COMPOUND has.
@@ -139,8 +151,10 @@ impl<'a, F: FileSystem> Context<'a, F> {
     pub(crate) fn new(
         server: &'a Nfs4<F>,
         exports: &'a ExportSet<F>,
-        (call, caller): (&'a rpc::Call<'a>, Caller<'a>),
-        (header, request_bytes): (&CompoundHeader, usize),
+        call: &'a rpc::Call<'a>,
+        caller: Caller<'a>,
+        header: &CompoundHeader,
+        request_bytes: usize,
     ) -> Self {
         Self {
             server,
@@ -178,7 +192,7 @@ impl<'a, F: FileSystem> Context<'a, F> {
 
     /// The saved file handle.
     pub(crate) fn saved(&self) -> Result<&Object<'a, F>, Status> {
-        self.saved.as_ref().map(|(object, _)| object).ok_or(Status::NoFileHandle)
+        self.saved.as_ref().map(|saved| &saved.object).ok_or(Status::NoFileHandle)
     }
 
     /// Makes `object` current. The current stateid goes with the old one (RFC 8881 §16.2.3.1.2).
@@ -223,7 +237,8 @@ impl<'a, F: FileSystem> Context<'a, F> {
     pub(crate) fn note_grant(
         &self,
         object: &Object<'_, F>,
-        (id, kind): (&StateId, &Kind),
+        id: &StateId,
+        kind: &Kind,
         told: Option<Attributes>,
     ) -> Result<bool, Status> {
         let call = self.actor.call()?;
@@ -231,7 +246,9 @@ impl<'a, F: FileSystem> Context<'a, F> {
         // Where the attributes cannot be had, the holder is never found unmodified, and its times are not
         // taken: that is safe.
         let change = told.map_or(0, |told| told.change);
-        let times = told.filter(|_| kind.keeps_times).map(|told| (told.accessed, told.modified));
+        let times = told
+            .filter(|_| kind.keeps_times)
+            .map(|told| GrantedTimes { accessed: told.accessed, modified: told.modified });
         let services = self.server.services();
         let Ok(watch) = services.delegations().watch(object.fs(), &object.node, kind) else {
             self.withdraw_delegation(id)?;
@@ -261,8 +278,8 @@ impl<'a, F: FileSystem> Context<'a, F> {
         let Ok(client) = self.client() else { return };
         // What it has brought may have been given back since.
         let _ = self.server.state().close(client, &opened.state_id);
-        if let Some((delegation, _)) = &opened.delegation {
-            let _ = self.withdraw_delegation(delegation);
+        if let Some(granted) = &opened.delegation {
+            let _ = self.withdraw_delegation(&granted.state_id);
         }
     }
 
@@ -282,7 +299,9 @@ impl<'a, F: FileSystem> Context<'a, F> {
     /// saved.
     pub(crate) fn resolve_saved_state(&self, state_id: StateId) -> Result<StateId, Status> {
         match &self.saved {
-            Some((_, saved)) if state_id == StateId::CURRENT && *saved != StateId::ANONYMOUS => Ok(*saved),
+            Some(saved) if state_id == StateId::CURRENT && saved.state_id != StateId::ANONYMOUS => {
+                Ok(saved.state_id)
+            }
             _ if state_id == StateId::CURRENT => Err(Status::BadStateId),
             _ => Ok(state_id),
         }

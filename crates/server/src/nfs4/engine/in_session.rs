@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use proto::nfs4::{SequenceId, SessionId, SlotId, Status};
+use proto::nfs4::{SequenceId, SlotId, Status};
 use state::{ChannelLimits, Client, Session, SlotTicket};
 
+use crate::delegations::SlotRequest;
 use crate::persistent::{Intent, SlotContents, SlotRecord};
 use crate::services::StateService;
 
@@ -69,7 +70,8 @@ impl InSession {
     /// A request that has its slot, as SEQUENCE asked for it; `digest` tells it from others.
     pub(crate) fn new(
         ticket: SlotTicket,
-        (sequence, cache_this): (SequenceId, bool),
+        sequence: SequenceId,
+        cache_this: bool,
         limits: ReplyLimits,
         digest: u64,
     ) -> Self {
@@ -89,8 +91,8 @@ impl InSession {
     }
 
     /// Names the request to the client: its session, slot and sequence.
-    pub(crate) fn call(&self) -> (SessionId, SlotId, SequenceId) {
-        (self.session().id(), self.slot(), self.sequence)
+    pub(crate) fn call(&self) -> SlotRequest {
+        SlotRequest { session: self.session().id(), slot: self.slot(), sequence: self.sequence }
     }
 
     pub(crate) fn reply_limits(&self) -> ReplyLimits {

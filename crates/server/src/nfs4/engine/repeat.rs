@@ -60,7 +60,8 @@ impl Repeat {
 /// Appends the success of an operation that was done; `None` when it cannot be told any more.
 pub(crate) async fn answer<F: FileSystem>(
     context: &mut Context<'_, F>,
-    (change, made): (&Change, &[u8]),
+    change: &Change,
+    made: &[u8],
     arguments: &mut Decoder,
     reply: &mut Encoder,
 ) -> Option<Status> {

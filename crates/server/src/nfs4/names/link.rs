@@ -49,7 +49,7 @@ async fn run<F: FileSystem>(context: &mut Context<'_, F>, arguments: LinkArgs) -
     }
     // A RENAME that has found no holder under this name must not replace the link.
     let names = conflict::take_names(context, [(directory, name)]).await?;
-    let _changing = conflict::before_name_change(context, &names, (&[directory], &[object]), None).await?;
+    let _changing = conflict::before_name_change(context, &names, &[directory], &[object], None).await?;
     let change = ChangeBefore::of(directory).await?;
     if context.is_persistent() && directory.is_free(name).await {
         let linked = Named { at: directory.entry(name), object: object.handle() };

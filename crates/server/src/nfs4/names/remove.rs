@@ -40,7 +40,7 @@ async fn run<F: FileSystem>(
     let directory = context.object()?;
     context.writable(directory)?;
     let _changing =
-        conflict::before_name_change(context, &names, (&[directory], &[&victim]), Some(&victim)).await?;
+        conflict::before_name_change(context, &names, &[directory], &[&victim], Some(&victim)).await?;
     let identity = context.identity(directory)?;
     let change = ChangeBefore::of(directory).await?;
     if context.is_persistent() {

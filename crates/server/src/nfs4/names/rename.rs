@@ -55,8 +55,8 @@ async fn run<F: FileSystem>(
     let replaced = named(target, &identity, new).await.ok();
     // A denial of writing keeps the target also where both names are of one file (RFC 8881 §18.26.4).
     let objects: Vec<_> = [&moved].into_iter().chain(&replaced).collect();
-    let changed = (&[source, target][..], &objects[..]);
-    let _changing = conflict::before_name_change(context, &names, changed, replaced.as_ref()).await?;
+    let _changing =
+        conflict::before_name_change(context, &names, &[source, target], &objects, replaced.as_ref()).await?;
     let (source_change, target_change) = (ChangeBefore::of(source).await?, ChangeBefore::of(target).await?);
     let (from, to) = (source.entry(old), target.entry(new));
     if context.is_persistent() && from != to {

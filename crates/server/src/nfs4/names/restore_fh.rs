@@ -4,7 +4,7 @@ use proto::nfs4::{Operation, Status};
 use vfs::FileSystem;
 use xdr::{Decoder, Encoder};
 
-use crate::nfs4::engine::context::{Context, refused};
+use crate::nfs4::engine::context::{Context, Saved, refused};
 use crate::nfs4::engine::descriptor::Descriptor;
 use crate::nfs4::engine::flavor::check_flavor;
 use crate::nfs4::engine::result::Failure;
@@ -17,9 +17,9 @@ pub(crate) async fn perform<F: FileSystem>(
     arguments: &mut Decoder,
     _reply: &mut Encoder,
 ) -> Result<(), Failure> {
-    let (object, state) = context.saved.clone().ok_or(Status::NoFileHandle)?;
+    let Saved { object, state_id } = context.saved.clone().ok_or(Status::NoFileHandle)?;
     check_flavor(context, object.export.rule(&context.caller).map_err(refused)?, arguments)?;
     context.current = Some(object);
-    context.current_state = state;
+    context.current_state = state_id;
     Ok(())
 }

@@ -4,7 +4,7 @@ use proto::nfs4::Operation;
 use vfs::FileSystem;
 use xdr::{Decoder, Encoder};
 
-use crate::nfs4::engine::context::Context;
+use crate::nfs4::engine::context::{Context, Saved};
 use crate::nfs4::engine::descriptor::Descriptor;
 use crate::nfs4::engine::result::Failure;
 
@@ -17,6 +17,6 @@ pub(crate) async fn perform<F: FileSystem>(
     _reply: &mut Encoder,
 ) -> Result<(), Failure> {
     let object = context.object()?.clone();
-    context.saved = Some((object, context.current_state));
+    context.saved = Some(Saved { object, state_id: context.current_state });
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! CREATE_SESSION (RFC 8881 §18.36).
 
 use proto::nfs4::{CreateSessionArgs, CreateSessionResult, Operation, SessionId, Status, session_flags};
-use state::{ChannelLimits, ConnectionId, CreateSession, Creation, negotiate_channels};
+use state::{Channels, ConnectionId, CreateSession, Creation, negotiate_channels};
 use vfs::FileSystem;
 use xdr::{Decoder, Encoder};
 
@@ -87,12 +87,12 @@ async fn persist<F: FileSystem>(
     context: &Context<'_, F>,
     arguments: &CreateSessionArgs,
     id: SessionId,
-    channels: &Result<(ChannelLimits, ChannelLimits), Status>,
+    channels: &Result<Channels, Status>,
 ) -> bool {
     let (server, principal) = (context.server, principal(context));
     let wanted =
         arguments.flags & session_flags::PERSIST != 0 && server.services().recovery().keeps_sessions();
-    let (true, Ok((fore, _))) = (wanted, channels) else { return false };
+    let (true, Ok(Channels { fore, .. })) = (wanted, channels) else { return false };
     // Whoever is refused writes nothing.
     let Some(client) = server.state().record_name_for(arguments.client, &principal) else { return false };
     let highest_slot = fore.requests_max.saturating_sub(1);
@@ -104,7 +104,7 @@ fn channels<F: FileSystem>(
     context: &Context<'_, F>,
     arguments: &CreateSessionArgs,
     wants_callbacks: bool,
-) -> Result<(ChannelLimits, ChannelLimits), Status> {
+) -> Result<Channels, Status> {
     if arguments.flags & !session_flags::ALL != 0 {
         return Err(Status::Invalid);
     }

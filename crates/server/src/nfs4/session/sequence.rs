@@ -69,12 +69,8 @@ pub(crate) async fn begin<F: FileSystem>(
         Ok(Begin::New(ticket)) => {
             // A reply that must be kept (RFC 8881 §2.10.6.1.3) must be made.
             context.call.connection.set_cancellable(!asked.cache_this);
-            context.actor = Actor::Slot(InSession::new(
-                ticket,
-                (asked.sequence, asked.cache_this),
-                limits,
-                request.digest,
-            ));
+            context.actor =
+                Actor::Slot(InSession::new(ticket, asked.sequence, asked.cache_this, limits, request.digest));
             SequenceOutcome::New(Status::Ok)
         }
         Err(status) => return SequenceOutcome::New(answer(reply, number, status)),

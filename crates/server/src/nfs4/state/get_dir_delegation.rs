@@ -51,7 +51,7 @@ async fn run<F: FileSystem>(
     let Some(id) = services.state().delegate_directory(client, directory.file(), services.now())? else {
         return Ok(unavailable);
     };
-    if !context.note_grant(directory, (&id, &DIRECTORY_DELEGATION), None)? {
+    if !context.note_grant(directory, &id, &DIRECTORY_DELEGATION, None)? {
         return Ok(unavailable);
     }
     context.current_state = id;

@@ -1,7 +1,7 @@
 //! LOCK (RFC 8881 §18.10).
 
 use proto::nfs4::{LockArgs, LockDenied, LockResult, LockType, Locker, Operation, StateOwner, Status};
-use state::{Denied, LockOwner, LockRequest, Range};
+use state::{ByteRangeLock, Denied, LockOwner, LockRequest, Range};
 use vfs::FileSystem;
 use xdr::{Decoder, Encoder};
 
@@ -70,11 +70,8 @@ fn promised<F: FileSystem>(
         return Ok(None);
     }
     let Some(owner) = services.state().lock_owner(client, request) else { return Ok(None) };
-    Ok(services.lock_waiters().promised_to_other(
-        request.file,
-        (client.id(), &owner),
-        (request.range, request.exclusive),
-    ))
+    let asked = ByteRangeLock { range: request.range, exclusive: request.exclusive };
+    Ok(services.lock_waiters().promised_to_other(request.file, client.id(), &owner, asked))
 }
 
 /// Who was denied a lock that it would wait for is told when it may be free; who got one waits no more.

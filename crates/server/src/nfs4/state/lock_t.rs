@@ -1,7 +1,7 @@
 //! LOCKT (RFC 8881 §18.11).
 
 use proto::nfs4::{LockTArgs, Operation, Status};
-use state::{LockOwner, Range};
+use state::{ByteRangeLock, LockOwner, Range};
 use vfs::FileSystem;
 use xdr::{Decoder, Encoder};
 
@@ -29,7 +29,7 @@ async fn run<F: FileSystem>(context: &mut Context<'_, F>, arguments: LockTArgs) 
     let range = Range::new(arguments.offset, arguments.length)?;
     // The session tells the client; what stands in the owner is ignored (RFC 8881 §18.11.3).
     let owner = LockOwner::Nfs4 { client: context.client()?.id(), owner: arguments.owner.owner };
-    let (file, asked) = (object.file(), (range, arguments.kind.is_exclusive()));
+    let (file, asked) = (object.file(), ByteRangeLock { range, exclusive: arguments.kind.is_exclusive() });
     let services = context.server.services();
     // In the grace period a lock that is about to be reclaimed would be missing from the answer.
     if services.state().in_grace() {

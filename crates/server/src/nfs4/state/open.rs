@@ -6,7 +6,7 @@ use proto::nfs4::{
     Ace, ChangeInfo, CreateHow, DelegationType, OpenArgs, OpenClaim, OpenDelegation, OpenResult, Operation,
     ReadDelegation, SpaceLimit, StateId, Status, WhyNoDelegation, WriteDelegation, open_result, share,
 };
-use state::{DelegationKind, Open, Opened, Reservation};
+use state::{DelegationKind, GrantedDelegation, Open, Opened, Reservation};
 use vfs::{Access, Attributes, FileSystem, Identity, SetAttributes, Settling};
 use xdr::{Decoder, Encoder};
 
@@ -95,7 +95,7 @@ async fn run<F: FileSystem>(
     if delegates_by(&arguments.claim) {
         users::without_write_delegation(context, object, &identity).await?;
     }
-    let opened = open(context, (object, &found), &identity, arguments, (access, place.as_ref())).await?;
+    let opened = open(context, object, &found, &identity, arguments, access, place.as_ref()).await?;
     if context.server.state().removals() != removals {
         // Somebody may have removed it since it was found, and did not see this open.
         context.server.services().delegations().keep_if_nameless(object.fs(), &object.node).await;
@@ -108,7 +108,7 @@ async fn run<F: FileSystem>(
         change: target.change,
         flags: open_result::LOCK_TYPE_POSIX | open_result::MAY_NOTIFY_LOCK | without_open(&opened),
         attributes_set: target.attributes_set,
-        delegation: delegation(context, object, (&opened, arguments)),
+        delegation: delegation(context, object, &opened, arguments),
     };
     if !target.settling.is_done()
         && let (Ok(directory), OpenClaim::Null(name)) = (context.object(), &arguments.claim)
@@ -127,7 +127,7 @@ async fn run<F: FileSystem>(
     context.fresh = target.created.map(|attributes| Fresh { attributes, ended_before: None });
     // Where there is no open, what the client goes on with is the delegation.
     context.current_state = match opened.delegation {
-        Some((delegation, _)) if without_open(&opened) != 0 => delegation,
+        Some(granted) if without_open(&opened) != 0 => granted.state_id,
         _ => opened.state_id,
     };
     Ok(result)
@@ -272,10 +272,12 @@ async fn check_object<F: FileSystem>(
 
 async fn open<F: FileSystem>(
     context: &Context<'_, F>,
-    (object, found): (&Object<'_, F>, &Attributes),
+    object: &Object<'_, F>,
+    found: &Attributes,
     identity: &Identity,
     arguments: &OpenArgs,
-    (access, place): (u32, Option<&Reservation>),
+    access: u32,
+    place: Option<&Reservation>,
 ) -> Result<Opened, Status> {
     let client = context.client()?;
     let services = context.server.services();
@@ -300,7 +302,7 @@ async fn open<F: FileSystem>(
         None => services.state().open(client, asked, services.now()),
     };
     let opened = services.delegations().hold(|| attempt(&asked)).await?;
-    let Some((id, kind)) = opened.delegation else { return Ok(opened) };
+    let Some(GrantedDelegation { state_id: id, kind }) = opened.delegation else { return Ok(opened) };
     let told = match kind {
         DelegationKind::Write => object.attributes().await.ok(),
         DelegationKind::Read => None,
@@ -310,7 +312,7 @@ async fn open<F: FileSystem>(
     let is_safe = !is_new_write || users::all_may_write(context, identity, found)?;
     if !is_safe || !is_still_named(context, object, arguments).await {
         context.withdraw_delegation(&id)?;
-    } else if context.note_grant(object, (&id, kind.of_file(opened.timestamps)), told)? {
+    } else if context.note_grant(object, &id, kind.of_file(opened.timestamps), told)? {
         return Ok(opened);
     }
     if opened.state_id != StateId::ANONYMOUS {
@@ -421,9 +423,10 @@ pub(crate) fn granted(state_id: StateId, kind: DelegationKind, timestamps: bool)
 fn delegation<F: FileSystem>(
     context: &Context<'_, F>,
     object: &Object<'_, F>,
-    (opened, arguments): (&Opened, &OpenArgs),
+    opened: &Opened,
+    arguments: &OpenArgs,
 ) -> OpenDelegation {
-    if let Some((state_id, kind)) = opened.delegation {
+    if let Some(GrantedDelegation { state_id, kind }) = opened.delegation {
         return granted(state_id, kind, opened.timestamps);
     }
     match want(arguments) {

@@ -67,7 +67,7 @@ async fn run<F: FileSystem>(
     let services = context.server.services();
     let may_have = context.server.delegations()
         && context.callbacks_work()
-        && may_use(context, object, (kind, &found)).await?;
+        && may_use(context, object, kind, &found).await?;
     if !may_have && !reclaim {
         return Ok(OpenDelegation::NoneExt(WhyNoDelegation::Resource(false)));
     }
@@ -78,11 +78,11 @@ async fn run<F: FileSystem>(
         services.state().check_new_state(client)?;
     }
     services.recovery().record(client).await?;
-    let granted = services.state().delegate_file(client, (object.file(), kind), reclaim, services.now())?;
+    let granted = services.state().delegate_file(client, object.file(), kind, reclaim, services.now())?;
     let Some(id) = granted else {
         return Ok(OpenDelegation::NoneExt(WhyNoDelegation::Contention(false)));
     };
-    if !context.note_grant(object, (&id, kind.of_file(false)), Some(found))? {
+    if !context.note_grant(object, &id, kind.of_file(false), Some(found))? {
         return Ok(OpenDelegation::NoneExt(WhyNoDelegation::Resource(false)));
     }
     context.current_state = id;
@@ -94,7 +94,8 @@ async fn run<F: FileSystem>(
 async fn may_use<F: FileSystem>(
     context: &Context<'_, F>,
     object: &Object<'_, F>,
-    (kind, found): (DelegationKind, &Attributes),
+    kind: DelegationKind,
+    found: &Attributes,
 ) -> Result<bool, Status> {
     if kind == DelegationKind::Write && context.writable(object).is_err() {
         return Ok(false);

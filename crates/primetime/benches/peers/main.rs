@@ -1,12 +1,14 @@
 //! The server beside those that a user would take instead, and beside the limits of the machine:
-//! `cargo bench -p primetime --bench peers [-- [--guest] [--rounds N] [--seconds S] [ROW...]]`.
+//! `cargo bench -p primetime --bench peers [-- [--guest] [--older EXECUTABLE] [--rounds N] [--seconds S]
+//! [ROW...]]`.
 //!
 //! primetime and NFS-Ganesha serve fresh directories of one file system, on the same cores as the generator
 //! of load, and so does, with `--guest`, the kernel's server in a guest, which has its files in memory and
-//! which being a guest costs speed. In every round each row is run once with each server, version and limit,
-//! in turns; ratios are of runs of the same round, with 95 % intervals. The generator is raw sockets and
-//! prepared bytes, the same for all, so that what is measured is the servers. Nothing here is asserted but
-//! that every request succeeds.
+//! which being a guest costs speed. `--older` adds the server of another executable of primetime: before and
+//! after in the same rounds. In every round each row is run once with each server, version and limit, in
+//! turns; ratios are of runs of the same round, with 95 % intervals. The generator is raw sockets and prepared
+//! bytes, the same for all, so that what is measured is the servers. Nothing here is asserted but that every
+//! request succeeds.
 
 #![allow(missing_docs, unreachable_pub, clippy::print_stdout, clippy::unwrap_used)]
 
@@ -70,7 +72,9 @@ fn main() {
 /// Runs in the network of the lab, if there is one.
 fn measure(options: &Options, ganesha: Option<&Ganesha>, knfsd: Option<&Knfsd>) {
     let ours = Ours::start();
+    let older = options.older.as_deref().map(|older| Ours::start_executable("older primetime", older));
     let mut targets = vec![ours.target()];
+    targets.extend(older.as_ref().map(Ours::target));
     targets.extend(
         ganesha.map(|server| Target::foreign("NFS-Ganesha", server.place(), Process::of_ganesha(server))),
     );
@@ -126,9 +130,8 @@ fn measure_row(row: &Row, options: &Options, targets: &[Target], ours: &Ours) ->
         for turn in 0..targets.len() {
             let place = (round + turn) % targets.len();
             for (version, rates) in measured.targets[place].iter_mut().enumerate() {
-                let target = targets[place].for_row(row, ours);
                 write_everything_back();
-                rates.push(row.run(&target, version, round, options.duration));
+                rates.push(row.run(targets[place].for_row(row), version, round, options.duration));
             }
         }
         for (limit, rates) in row.limits.iter().zip(&mut measured.limits) {

@@ -1,5 +1,6 @@
 //! What is asked of a run.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::rows::ROWS;
@@ -7,6 +8,8 @@ use crate::{alone, fairness, instructions, scale};
 
 pub struct Options {
     pub guest: bool,
+    /// Another executable of primetime.
+    pub older: Option<PathBuf>,
     pub rounds: usize,
     pub duration: Duration,
     /// All when empty.
@@ -17,13 +20,17 @@ impl Options {
     /// Of the command line; ends the process with a sentence when it is wrong.
     pub fn from_arguments() -> Self {
         let mut options =
-            Self { guest: false, rounds: 5, duration: Duration::from_secs(1), rows: Vec::new() };
+            Self { guest: false, older: None, rounds: 5, duration: Duration::from_secs(1), rows: Vec::new() };
         let mut arguments = std::env::args().skip(1);
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 // From cargo.
                 "--bench" => {}
                 "--guest" => options.guest = true,
+                "--older" => {
+                    let path = arguments.next().map(PathBuf::from).filter(|path| path.is_file());
+                    options.older = Some(path.unwrap_or_else(|| refuse("--older needs an executable")));
+                }
                 "--rounds" => options.rounds = number("--rounds", arguments.next()),
                 "--seconds" => {
                     options.duration = Duration::from_secs_f64(number("--seconds", arguments.next()));

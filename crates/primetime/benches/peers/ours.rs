@@ -1,4 +1,5 @@
-//! Our server: a process with a durable export, as is the default, and one with an asynchronous one.
+//! Our server, or an older one of ours: a process with a durable export, as is the default, and one with an
+//! asynchronous one.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -14,27 +15,31 @@ pub use served::ready;
 mod served;
 
 pub struct Ours {
+    name: &'static str,
     synced: Served,
     asynchronous: Served,
     folder: TempDir,
 }
 
 impl Ours {
+    /// Starts the processes of this build.
     pub fn start() -> Self {
+        Self::start_executable("primetime", Path::new(env!("CARGO_BIN_EXE_primetime")))
+    }
+
+    /// Starts those of another `executable`, which the tables call `name`.
+    pub fn start_executable(name: &'static str, executable: &Path) -> Self {
         // Where the others' directories are, too.
         let folder = tempfile::tempdir_in("/var/tmp").expect("temporary directory");
-        let synced = serve(&folder.path().join("synced"), "");
-        let asynchronous = serve(&folder.path().join("asynchronous"), "async = true\n");
-        Self { synced, asynchronous, folder }
+        let synced = serve(executable, &folder.path().join("synced"), "");
+        let asynchronous = serve(executable, &folder.path().join("asynchronous"), "async = true\n");
+        Self { name, synced, asynchronous, folder }
     }
 
-    /// The one that is durable.
+    /// The durable process, with the asynchronous one for rows that ask for it.
     pub fn target(&self) -> Target {
-        target(&self.synced)
-    }
-
-    pub fn asynchronous(&self) -> Target {
-        target(&self.asynchronous)
+        let target = |served: &Served| Target::ours(self.name, served.address, &served.process);
+        Target { asynchronous: Some(Box::new(target(&self.asynchronous))), ..target(&self.synced) }
     }
 
     /// A directory of the same file system.
@@ -44,13 +49,9 @@ impl Ours {
 }
 
 /// Serves a directory in `folder` that everybody may write.
-fn serve(folder: &Path, configuration: &str) -> Served {
+fn serve(executable: &Path, folder: &Path, configuration: &str) -> Served {
     let export = folder.join("export");
     fs::create_dir_all(&export).expect("export");
     fs::set_permissions(&export, fs::Permissions::from_mode(0o777)).expect("export");
-    Served::start(&export, folder, configuration)
-}
-
-fn target(served: &Served) -> Target {
-    Target::ours(served.address, &served.process)
+    Served::start_executable(executable, &export, folder, configuration)
 }

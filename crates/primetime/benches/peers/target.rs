@@ -7,7 +7,6 @@ use bytes::Bytes;
 use client::{Client, OpenOptions, Options, Url, Version};
 
 use crate::foreign::Place;
-use crate::ours::Ours;
 use crate::process::Process;
 use crate::requests::Ask;
 use crate::rows::{Durability, MIB, Row};
@@ -27,16 +26,19 @@ pub struct Target {
     pub paths: [&'static str; 2],
     /// Where it runs on this machine as a process.
     pub process: Option<Process>,
+    /// Its sibling whose replies promise nothing; none where the server itself is like that.
+    pub asynchronous: Option<Box<Self>>,
 }
 
 impl Target {
-    pub fn ours(address: SocketAddr, process: &Child) -> Self {
+    pub fn ours(name: &'static str, address: SocketAddr, process: &Child) -> Self {
         Self {
-            name: "primetime",
+            name,
             address,
             mount_address: address,
             paths: ["/", "/"],
             process: Some(Process(process.id())),
+            asynchronous: None,
         }
     }
 
@@ -47,6 +49,7 @@ impl Target {
             mount_address: SocketAddr::new(place.host, place.mount_port),
             paths: [place.path; 2],
             process,
+            asynchronous: None,
         }
     }
 
@@ -64,12 +67,9 @@ impl Target {
     }
 
     /// The server of the durability that the row is about.
-    pub fn for_row(&self, row: &Row, ours: &Ours) -> Self {
-        if self.name == ours.target().name && row.durability == Durability::None {
-            ours.asynchronous()
-        } else {
-            self.clone()
-        }
+    pub fn for_row(&self, row: &Row) -> &Self {
+        let asynchronous = self.asynchronous.as_deref().filter(|_| row.durability == Durability::None);
+        asynchronous.unwrap_or(self)
     }
 
     /// The directory below the export that a run has its files in: for files that are made, a fresh one.

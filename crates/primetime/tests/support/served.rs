@@ -17,10 +17,15 @@ pub struct Served {
 impl Served {
     /// Serves `export`, with its configuration, to which `more` is added, and its state in `folder`.
     pub fn start(export: &Path, folder: &Path, more: &str) -> Self {
+        Self::start_executable(Path::new(env!("CARGO_BIN_EXE_primetime")), export, folder, more)
+    }
+
+    /// As [`Served::start`], by another `executable` of primetime.
+    pub fn start_executable(executable: &Path, export: &Path, folder: &Path, more: &str) -> Self {
         let config = folder.join("primetime.toml");
         let configuration = format!("{more}no_root_squash = true\nlisten = \"127.0.0.1:0\"\n");
         fs::write(&config, configuration).expect("configuration");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_primetime"));
+        let mut command = Command::new(executable);
         command.arg("serve").arg(export).arg("--config").arg(config);
         command.arg("--state-dir").arg(folder.join("state"));
         let (process, address) = ready::start(&mut command);

@@ -164,7 +164,7 @@ mod tests {
              primetime_operations_total{{program=\"nlm4\",operation=\"LOCK\",export=\"/\"}} {locks}\n\
              primetime_operations_total{{program=\"nlm4\",operation=\"NM_LOCK\",export=\"/a b\"}} 2\n\
              primetime_operations_total{{program=\"nlm4\",operation=\"UNLOCK\",export=\"/\"}} 7\n\
-             primetime_operation_errors_total{{program=\"nlm4\",operation=\"LOCK\",export=\"/\",status=\"X\"}} 1\n"
+             primetime_operation_errors_total{{program=\"nlm4\",operation=\"LOCK\",export=\"/\"}} 1\n"
         )
     }
 

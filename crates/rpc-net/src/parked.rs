@@ -63,12 +63,20 @@ impl<H: Future> Future for ParkedCall<H> {
     }
 }
 
+/// The use of a [`Chunk`] by parked calls.
+#[derive(Debug, Default)]
+struct ChunkUse {
+    calls: usize,
+    /// The length of the chunk.
+    bytes: u64,
+}
+
 /// The parked calls of a connection.
 pub(crate) struct Parked<H: Future> {
     calls: FuturesUnordered<ParkedCall<H>>,
     call_bytes: u64,
-    /// The buffers that requests of parked calls lie in: how many calls, and bytes.
-    chunks: BTreeMap<u64, (usize, u64)>,
+    /// By the id of the [`Chunk`] that requests of parked calls lie in.
+    chunks: BTreeMap<u64, ChunkUse>,
     request_bytes: u64,
     late_bytes: Arc<AtomicU64>,
     polled: Arc<Polled>,
@@ -104,19 +112,19 @@ impl<H: Future> Parked<H> {
         self.request_bytes
     }
 
-    /// Adds a call whose first poll was pending, with the notes that it made in that poll. Its request lies in
-    /// `chunk`.
+    /// Adds a call whose first poll was pending, with the notes that it made in that poll. Its request lies
+    /// in `chunk`.
     pub(crate) fn push(&mut self, handler: Pin<Box<H>>, chunk: Chunk) {
         let held = CallMemory { bytes: PARKED_BYTES + size_of::<H>() as u64, chunk: chunk.id };
         let (late_bytes, polled) = (Arc::clone(&self.late_bytes), Arc::clone(&self.polled));
         let mut call = ParkedCall { handler, held, is_cancellable: false, polled, late_bytes };
         call.note(self.polled.said());
         self.call_bytes += call.held.bytes;
-        let (calls, bytes) = self.chunks.entry(chunk.id).or_default();
-        *calls += 1;
+        let known = self.chunks.entry(chunk.id).or_default();
+        known.calls += 1;
         // A buffer may have grown since its first call.
-        self.request_bytes += chunk.bytes.saturating_sub(*bytes);
-        *bytes = chunk.bytes.max(*bytes);
+        self.request_bytes += chunk.bytes.saturating_sub(known.bytes);
+        known.bytes = chunk.bytes.max(known.bytes);
         self.calls.push(call);
     }
 
@@ -137,10 +145,10 @@ impl<H: Future> Parked<H> {
 
     fn forget(&mut self, held: CallMemory) {
         self.call_bytes = self.call_bytes.saturating_sub(held.bytes);
-        if let Some((calls, bytes)) = self.chunks.get_mut(&held.chunk) {
-            *calls -= 1;
-            if *calls == 0 {
-                self.request_bytes -= *bytes;
+        if let Some(known) = self.chunks.get_mut(&held.chunk) {
+            known.calls -= 1;
+            if known.calls == 0 {
+                self.request_bytes -= known.bytes;
                 self.chunks.remove(&held.chunk);
             }
         }

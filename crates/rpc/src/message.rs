@@ -94,6 +94,7 @@ pub enum Message {
 /// # Errors
 /// When the message is too short, is neither call nor reply, or has a credential or verifier of more than
 /// [`BODY_BYTES_MAX`](crate::BODY_BYTES_MAX) bytes.
+#[inline]
 pub fn decode(from: &mut Decoder) -> xdr::Result<Message> {
     let xid = from.u32()?;
     match from.u32()? {
@@ -114,6 +115,7 @@ fn decode_call(xid: u32, from: &mut Decoder) -> xdr::Result<Message> {
 }
 
 /// Appends the head of a call with the verifier of AUTH_NONE. The caller appends the arguments.
+#[inline]
 pub fn encode_call(header: &CallHeader, credential: &Credential, to: &mut Encoder) {
     put_call(header, credential, to);
     put_no_verifier(to);
@@ -142,6 +144,7 @@ fn put_call(header: &CallHeader, credential: &Credential, to: &mut Encoder) {
 }
 
 /// Appends the head of a successful reply. The caller appends the results.
+#[inline]
 pub fn encode_success(xid: u32, verifier: &Verifier, to: &mut Encoder) {
     to.u32(xid);
     to.u32(REPLY);
@@ -201,6 +204,7 @@ fn encode_accepted(refusal: Refusal, to: &mut Encoder) {
 ///
 /// # Errors
 /// When the head is too short, or has a value that RFC 5531 §9 does not define.
+#[inline]
 pub fn decode_reply(from: &mut Decoder) -> xdr::Result<Result<AuthPlace, Refusal>> {
     match from.u32()? {
         ACCEPTED => {

@@ -70,6 +70,7 @@ impl RecordReader {
     }
 
     /// The buffer to read into, with room. Memory is reserved in proportion to what has arrived.
+    #[inline]
     pub fn buffer(&mut self) -> &mut BytesMut {
         let wanted = self.missing().max(READ_BYTES);
         let trusted = TRUSTED_BYTES.max(self.buffer.len().saturating_mul(16));
@@ -92,7 +93,8 @@ impl RecordReader {
         }
     }
 
-    /// Returns the allocation that the last record lies in, for the account of the memory that its call holds.
+    /// Returns the allocation that the last record lies in. A call keeps that memory until it ends.
+    #[inline]
     pub fn chunk(&self) -> Chunk {
         const ASSEMBLED: u64 = 1 << 63;
         match self.assembled_bytes {
@@ -102,6 +104,7 @@ impl RecordReader {
     }
 
     /// Returns how many bytes are reserved beyond the 64 KiB that every connection has.
+    #[inline]
     pub fn extra_bytes(&self) -> u64 {
         (self.chunk_bytes.saturating_sub(READ_BYTES) + self.assembled.capacity()) as u64
     }
@@ -118,6 +121,7 @@ impl RecordReader {
     }
 
     /// True when a part of a record waits for the rest.
+    #[inline]
     pub fn is_partial(&self) -> bool {
         !self.buffer.is_empty() || self.fragments > 0
     }
@@ -126,6 +130,7 @@ impl RecordReader {
     ///
     /// # Errors
     /// When the peer announces more than the limits allow; the stream cannot be read any further.
+    #[inline]
     pub fn next_record(&mut self) -> Result<Option<Bytes>, RecordError> {
         loop {
             let Some((length, last)) = self.fragment() else { return Ok(None) };
@@ -163,6 +168,7 @@ impl RecordReader {
     }
 
     /// Returns how many bytes are missing from the fragment that has begun; 0 when none has.
+    #[inline]
     pub fn missing(&self) -> usize {
         self.fragment().map_or(0, |(length, _)| (4 + length).saturating_sub(self.buffer.len()))
     }
@@ -172,6 +178,7 @@ impl RecordReader {
 ///
 /// # Panics
 /// At 2 GiB, which no record of ours has.
+#[inline]
 pub fn mark(length: usize) -> [u8; 4] {
     let length = u32::try_from(length).ok().filter(|l| l & LAST == 0).expect("a record is below 2 GiB");
     (length | LAST).to_be_bytes()

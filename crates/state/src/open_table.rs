@@ -262,7 +262,8 @@ mod tests {
                 for (number, of, access, deny) in &list {
                     let name = Bytes::copy_from_slice(&number.to_be_bytes());
                     let found = table.of_owner(ClientId(*of), &name).and_then(|other| table.get(&other));
-                    prop_assert_eq!(found.map(OpenState::shares), Some(ShareReservation { access: *access, deny: *deny }));
+                    let shares = ShareReservation { access: *access, deny: *deny };
+                    prop_assert_eq!(found.map(OpenState::shares), Some(shares));
                 }
             }
         }

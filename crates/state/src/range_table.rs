@@ -401,7 +401,8 @@ mod tests {
                         held.iter().find(|held| held.range.overlaps(&Range::between(byte, byte)))
                     };
                     for byte in bytes.clone() {
-                        prop_assert_eq!(at(byte as u64).map(|held| held.exclusive), mine(byte).map(|held| held.1));
+                        let found = at(byte as u64).map(|held| held.exclusive);
+                        prop_assert_eq!(found, mine(byte).map(|held| held.1));
                     }
                     let holds = (0..model.len()).any(|byte| mine(byte).is_some());
                     prop_assert_eq!(table.holds(&owner(number)), holds);

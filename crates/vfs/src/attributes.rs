@@ -28,6 +28,15 @@ pub enum FileKind {
     Fifo,
 }
 
+/// The number of a device.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DeviceNumber {
+    /// The driver.
+    pub major: u32,
+    /// The device among those of its driver.
+    pub minor: u32,
+}
+
 /// All attributes of an object at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attributes {
@@ -45,8 +54,8 @@ pub struct Attributes {
     pub size: u64,
     /// Space in use, in bytes.
     pub used: u64,
-    /// Major and minor number of a device.
-    pub device: (u32, u32),
+    /// The number of a device file; zeros for other types.
+    pub device: DeviceNumber,
     /// Identifies the file system; stable over restarts. With 0 the server chooses a number for an export
     /// ([`Sealed`](crate::Sealed)).
     pub fsid: u64,
@@ -75,7 +84,7 @@ impl Attributes {
             gid: 0,
             size: 0,
             used: 0,
-            device: (0, 0),
+            device: DeviceNumber::default(),
             fsid: 0,
             fileid,
             accessed: Timestamp::default(),

@@ -34,7 +34,8 @@ pub(crate) async fn commit_nothing<F: FileSystem + ?Sized>(
 pub(crate) async fn open_existing<F: FileSystem + ?Sized>(
     fs: &F,
     request: Request<'_>,
-    (dir, name): (&F::Node, Name<'_>),
+    dir: &F::Node,
+    name: Name<'_>,
     mode: &CreateMode,
 ) -> Result<Created<F::Node>> {
     let (node, attributes) = match fs.lookup(request, dir, name).await {

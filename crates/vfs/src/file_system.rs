@@ -366,7 +366,7 @@ pub trait FileSystem: Send + Sync + 'static {
         name: Name<'_>,
         mode: &CreateMode,
     ) -> impl Future<Output = Result<Created<Self::Node>>> + Send {
-        defaults::open_existing(self, request, (dir, name), mode)
+        defaults::open_existing(self, request, dir, name, mode)
     }
 
     /// As [`FileSystem::create`], but a new file need not be on stable storage when the call returns: only

@@ -34,7 +34,7 @@ mod watch;
 mod xattr;
 
 pub use any::{AnyFileSystem, AnyNode};
-pub use attributes::{Access, Attributes, FileKind, SetAttributes, SetTime, StatFs, Timestamp};
+pub use attributes::{Access, Attributes, DeviceNumber, FileKind, SetAttributes, SetTime, StatFs, Timestamp};
 pub use capabilities::{Capabilities, Support};
 pub use either::{Either, EitherNode};
 pub use error::{Error, Result};

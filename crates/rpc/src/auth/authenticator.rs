@@ -46,7 +46,13 @@ pub trait Authenticator: Send + Sync + 'static {
 /// The last caller of a connection whose verdict lasts: most calls have the same.
 pub struct Callers {
     authenticator: Arc<dyn Authenticator>,
-    last: Option<(Vec<u8>, Arc<Caller>)>,
+    last: Option<LastCaller>,
+}
+
+struct LastCaller {
+    /// Credential and verifier, as they came.
+    raw: Vec<u8>,
+    caller: Arc<Caller>,
 }
 
 impl Callers {
@@ -62,6 +68,7 @@ impl Callers {
     }
 
     /// As [`Authenticator::judge`].
+    #[inline]
     pub fn judge(
         &mut self,
         header: &CallHeader,
@@ -69,14 +76,14 @@ impl Callers {
         arguments: &[u8],
         connection: &dyn Connection,
     ) -> Verdict {
-        if let Some((raw, caller)) = &self.last
-            && raw == claim.raw
+        if let Some(last) = &self.last
+            && last.raw == claim.raw
         {
-            return Verdict::Lasting(Arc::clone(caller));
+            return Verdict::Lasting(Arc::clone(&last.caller));
         }
         let verdict = self.authenticator.judge(header, claim, arguments, connection);
         if let Verdict::Lasting(caller) = &verdict {
-            self.last = Some((claim.raw.to_vec(), Arc::clone(caller)));
+            self.last = Some(LastCaller { raw: claim.raw.to_vec(), caller: Arc::clone(caller) });
         }
         verdict
     }

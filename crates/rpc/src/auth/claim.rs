@@ -47,6 +47,7 @@ impl AuthPlace {
     ///
     /// # Panics
     /// When `message` is shorter than the message that was decoded.
+    #[inline]
     pub fn of(self, message: &[u8]) -> OpaqueAuth<'_> {
         let bytes = &message[self.begin..self.end];
         // Flavor, length, and a body that is padded: `decode` has checked them.
@@ -72,6 +73,7 @@ impl ClaimPlace {
     ///
     /// # Panics
     /// When `message` is shorter than the message that was decoded.
+    #[inline]
     pub fn of(self, message: &[u8]) -> Claim<'_> {
         Claim {
             credential: self.credential.of(message),

@@ -88,7 +88,7 @@ impl PseudoTree {
             gid: 0,
             size: 4096,
             used: 0,
-            device: (0, 0),
+            device: vfs::DeviceNumber::default(),
             fsid: 0,
             fileid: directory.fileid,
             accessed: self.changed,

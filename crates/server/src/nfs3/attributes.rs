@@ -16,7 +16,7 @@ pub(super) fn to_wire(from: &Attributes) -> nfs3::FileAttributes {
         gid: from.gid,
         size: from.size,
         used: from.used,
-        device: nfs3::Device { major: from.device.0, minor: from.device.1 },
+        device: nfs3::Device { major: from.device.major, minor: from.device.minor },
         fsid: from.fsid,
         fileid: from.fileid,
         accessed: time(from.accessed),

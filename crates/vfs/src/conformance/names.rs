@@ -2,7 +2,7 @@
 
 use super::fixture::{Fixture, mode, name};
 use super::{Outcome, ensure, refused, same};
-use crate::{CreateMode, Error, FileKind, FileSystem, Name, NodeKind, RemoveKind};
+use crate::{CreateMode, DeviceNumber, Error, FileKind, FileSystem, Name, NodeKind, RemoveKind};
 
 pub(super) async fn a_missing_name_is_not_found<F: FileSystem>(t: &Fixture<F>) -> Outcome {
     refused!(t.lookup(&t.root, "missing").await, Error::NotFound);
@@ -148,7 +148,8 @@ pub(super) async fn devices_keep_their_numbers<F: FileSystem>(t: &Fixture<F>) ->
         t.fs.make_node(t.request, &t.root, name(file), kind, &set).await?;
         let found = t.lookup(&t.root, file).await?.1;
         same!(found.kind, expected);
-        same!(found.device, if file == "block" { (7, 300) } else { (1, 3) });
+        let (major, minor) = if file == "block" { (7, 300) } else { (1, 3) };
+        same!(found.device, DeviceNumber { major, minor });
     }
     Ok(())
 }

@@ -71,7 +71,7 @@ impl Export {
         let set = self.without_idle_ids(&before, set);
         permissions::check_set(self.acting.effective(identity), &before, &set)?;
         let set = set.applicable(object.kind);
-        self.check_set(identity, (object, &fd), &before, &set)?;
+        self.check_set(identity, object, &fd, &before, &set)?;
         if set != SetAttributes::default() {
             self.apply(identity, object, &fd, &set)?;
             self.moved(object);
@@ -126,7 +126,8 @@ impl Export {
     fn check_set(
         &self,
         identity: &Identity,
-        (object, fd): (&Arc<Object>, &OwnedFd),
+        object: &Arc<Object>,
+        fd: &OwnedFd,
         now: &Attributes,
         set: &SetAttributes,
     ) -> Result<()> {
@@ -142,7 +143,7 @@ impl Export {
         }
         let to_now = [set.accessed, set.modified].contains(&Some(SetTime::Now));
         if set.size.is_some() || to_now {
-            self.authorise(identity, (object, fd), now.uid, WRITE)?;
+            self.authorise(identity, object, fd, now.uid, WRITE)?;
         }
         Ok(())
     }

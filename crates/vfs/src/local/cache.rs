@@ -79,7 +79,7 @@ enum Slot {
 }
 
 impl Cache {
-    pub(super) fn new((open_target, open_max): (usize, usize), reopens: bool, closer: Closer) -> Self {
+    pub(super) fn new(open_target: usize, open_max: usize, reopens: bool, closer: Closer) -> Self {
         let counts = Counts { open: AtomicUsize::new(0), made: AtomicU64::new(0), closer };
         let (open_target, open_max) = (AtomicUsize::new(open_target), AtomicUsize::new(open_max));
         Self { shards: Default::default(), counts: Arc::new(counts), open_target, open_max, reopens }

@@ -19,10 +19,11 @@ impl Export {
     pub(super) async fn copy(
         self: &Arc<Self>,
         request: Request<'_>,
-        (source, target): (&Arc<Object>, &Arc<Object>),
+        source: &Arc<Object>,
+        target: &Arc<Object>,
         span: Span,
     ) -> Result<Written> {
-        let fds = self.open_pair(request.identity, (source, target))?;
+        let fds = self.open_pair(request.identity, source, target)?;
         self.check_end(span)?;
         let (export, caller, changed) = (Arc::clone(self), request.identity.clone(), Arc::clone(target));
         let copied = move || {
@@ -36,10 +37,11 @@ impl Export {
     pub(super) async fn clone_range(
         self: &Arc<Self>,
         request: Request<'_>,
-        (source, target): (&Arc<Object>, &Arc<Object>),
+        source: &Arc<Object>,
+        target: &Arc<Object>,
         span: Span,
     ) -> Result<()> {
-        let (from, to) = self.open_pair(request.identity, (source, target))?;
+        let (from, to) = self.open_pair(request.identity, source, target)?;
         self.check_end(span)?;
         let (export, caller, changed) = (Arc::clone(self), request.identity.clone(), Arc::clone(target));
         let cloned = move || {
@@ -53,13 +55,13 @@ impl Export {
         }
     }
 
-    fn open_pair(&self, identity: &Identity, (source, target): (&Arc<Object>, &Arc<Object>)) -> Result<Pair> {
+    fn open_pair(&self, identity: &Identity, source: &Arc<Object>, target: &Arc<Object>) -> Result<Pair> {
         check_kind(source)?;
         check_kind(target)?;
         self.check_writable()?;
         let path = self.path(source)?;
         let (owner, _) = stat::owner_and_size(path.as_fd())?;
-        self.authorise(identity, (source, &path), owner, READ)?;
+        self.authorise(identity, source, &path, owner, READ)?;
         self.check_may_write(identity, target)?;
         Ok((self.read_descriptor(source)?, self.data_descriptor(target, Purpose::Write)?))
     }

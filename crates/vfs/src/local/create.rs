@@ -117,7 +117,7 @@ impl Export {
             if let Some(size) = set.size.filter(|size| *size > 0) {
                 ftruncate(&fd, size)?;
             }
-            let (stat, at_naming) = self.dress(identity, (dir, &fd), &stat, &set)?;
+            let (stat, at_naming) = self.dress(identity, dir, &fd, &stat, &set)?;
             self.opened(fd, stat, at_naming, place)
         });
         if made.is_err() {
@@ -145,7 +145,7 @@ impl Export {
         if let Some(size) = set.size.filter(|size| *size > 0) {
             ftruncate(&fd, size)?;
         }
-        self.dress(identity, (dir, &fd), &stat::stat(fd.as_fd())?, set)?;
+        self.dress(identity, dir, &fd, &stat::stat(fd.as_fd())?, set)?;
         let linked = linkat(CWD, proc_path(fd.as_fd()), dir, place.1.as_bytes(), AtFlags::SYMLINK_FOLLOW);
         linked.map_err(|errno| self.explain(dir, errno))?;
         self.moved(place.0);

@@ -20,13 +20,14 @@ impl Export {
         self: &Arc<Self>,
         request: Request<'_>,
         object: &Arc<Object>,
-        (offset, count): (u64, usize),
+        offset: u64,
+        count: usize,
         out: &mut Vec<u8>,
     ) -> Result<ReadDone> {
         check_kind(object)?;
         let path = self.path(object)?;
         let (owner, size) = stat::owner_and_size(path.as_fd())?;
-        self.authorise(request.identity, (object, &path), owner, READ)?;
+        self.authorise(request.identity, object, &path, owner, READ)?;
         let left = size.saturating_sub(offset);
         let count = left.min(count as u64) as usize;
         if count == 0 {
@@ -81,7 +82,8 @@ impl Export {
     pub(super) fn authorise(
         &self,
         identity: &Identity,
-        (object, fd): (&Arc<Object>, &OwnedFd),
+        object: &Arc<Object>,
+        fd: &OwnedFd,
         owner: u32,
         mode: u32,
     ) -> Result<()> {
@@ -111,7 +113,7 @@ impl Export {
     pub(super) fn check_may_write(&self, identity: &Identity, object: &Arc<Object>) -> Result<()> {
         let path = self.path(object)?;
         let (owner, _) = stat::owner_and_size(path.as_fd())?;
-        self.authorise(identity, (object, &path), owner, WRITE)
+        self.authorise(identity, object, &path, owner, WRITE)
     }
 
     /// Appends what is in memory, up to the first page that is not.

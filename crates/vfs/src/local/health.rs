@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 use parking_lot::{Mutex, RwLock};
 use rustix::thread::Pid;
 
+use crate::DeviceNumber;
+
 /// How long a file system stays slow after its last call that did not return in time.
 const HOLD_MIN: Duration = Duration::from_secs(1);
 /// The same for one that becomes slow again and again.
@@ -54,7 +56,7 @@ pub(super) enum CallKind {
 #[derive(Debug)]
 pub(super) struct Health {
     id: u32,
-    device: (u32, u32),
+    device: DeviceNumber,
     is_slow: AtomicBool,
     history: Mutex<History>,
     /// Without a journal ext4 takes an inode for clean as soon as a `syncfs` has taken it up, and before it
@@ -72,7 +74,7 @@ struct History {
 
 impl Health {
     /// The state of the file system of `device`.
-    pub(super) fn of(device: (u32, u32)) -> Arc<Self> {
+    pub(super) fn of(device: DeviceNumber) -> Arc<Self> {
         let mut all = FILE_SYSTEMS.lock();
         all.retain(|health| health.strong_count() > 0);
         if let Some(known) = all.iter().filter_map(Weak::upgrade).find(|health| health.device == device) {
@@ -264,13 +266,17 @@ impl Drop for CallGuard {
 mod tests {
     use super::*;
 
+    fn device(major: u32) -> DeviceNumber {
+        DeviceNumber { major, minor: u32::MAX }
+    }
+
     fn own_call() -> Option<PublishedCall> {
         CALLER.with(|caller| caller.slot.call())
     }
 
     #[test]
     fn calls_are_published_while_they_run_and_may_be_nested() {
-        let (outer, inner) = (Health::of((1, u32::MAX)), Health::of((2, u32::MAX)));
+        let (outer, inner) = (Health::of(device(1)), Health::of(device(2)));
         assert!(own_call().is_none());
         let first = outer.begin_call();
         let published = own_call().unwrap();
@@ -288,14 +294,14 @@ mod tests {
 
     #[test]
     fn exports_on_one_device_share_their_health() {
-        let first = Health::of((3, u32::MAX));
-        assert!(Arc::ptr_eq(&first, &Health::of((3, u32::MAX))));
-        assert!(!Arc::ptr_eq(&first, &Health::of((4, u32::MAX))));
+        let first = Health::of(device(3));
+        assert!(Arc::ptr_eq(&first, &Health::of(device(3))));
+        assert!(!Arc::ptr_eq(&first, &Health::of(device(4))));
     }
 
     #[test]
     fn file_system_that_hangs_again_is_held_twice_as_long() {
-        let health = Health::of((5, u32::MAX));
+        let health = Health::of(device(5));
         let mut now = Instant::now();
         for hold in [1, 2, 4, 8, 16, 32, 64, 64].map(Duration::from_secs) {
             assert!(health.note_hang(now) && !health.note_hang(now));

@@ -7,6 +7,8 @@
 
 use std::fs;
 
+use crate::DeviceNumber;
+
 /// What `statfs` calls ext2, ext3 and ext4.
 pub(super) const EXT4_MAGIC: i64 = 0xef53;
 pub(super) const XFS_MAGIC: i64 = 0x5846_5342;
@@ -32,7 +34,7 @@ impl Order {
     /// ext4 without a journal writes an inode only where it is marked as changed, and making an object,
     /// linking it and adding to a directory do not mark it: an `fsync` returns while they are nowhere but in
     /// memory. `syncfs(2)` writes all blocks that have changed.
-    pub(super) fn of(magic: i64, device: (u32, u32)) -> Self {
+    pub(super) fn of(magic: i64, device: DeviceNumber) -> Self {
         match magic {
             EXT4_MAGIC if has_journal(device) => Self::Kept,
             EXT4_MAGIC => Self::AllAtOnce,
@@ -52,7 +54,7 @@ impl Order {
     }
 }
 
-fn has_journal(device: (u32, u32)) -> bool {
+fn has_journal(device: DeviceNumber) -> bool {
     block_device(device).is_some_and(|name| {
         let task = fs::read_to_string(format!("/sys/fs/ext4/{name}/journal_task"));
         task.is_ok_and(|task| is_a_journal(&task))
@@ -60,7 +62,8 @@ fn has_journal(device: (u32, u32)) -> bool {
 }
 
 /// The kernel's name of a block device, as `sda1`.
-fn block_device((major, minor): (u32, u32)) -> Option<String> {
+fn block_device(device: DeviceNumber) -> Option<String> {
+    let DeviceNumber { major, minor } = device;
     let link = fs::read_link(format!("/sys/dev/block/{major}:{minor}")).ok()?;
     Some(link.file_name()?.to_str()?.to_owned())
 }
@@ -85,9 +88,12 @@ mod tests {
 
     #[test]
     fn unknown_file_system_keeps_no_order() {
-        assert_eq!(Order::of(EXT4_MAGIC, (u32::MAX, u32::MAX)), Order::AllAtOnce);
-        assert_eq!(Order::of(XFS_MAGIC, (0, 0)), Order::OfBare);
-        assert_eq!(Order::of(0x6969, (0, 0)), Order::Unknown);
+        assert_eq!(
+            Order::of(EXT4_MAGIC, DeviceNumber { major: u32::MAX, minor: u32::MAX }),
+            Order::AllAtOnce
+        );
+        assert_eq!(Order::of(XFS_MAGIC, DeviceNumber::default()), Order::OfBare);
+        assert_eq!(Order::of(0x6969, DeviceNumber::default()), Order::Unknown);
     }
 
     #[test]

@@ -114,7 +114,7 @@ impl Export {
         let set = SetAttributes { mode, size: None, ..*set };
         let made = self.open_child(dir.as_fd(), place).and_then(|(object, stat)| {
             let fd = self.path(&object)?;
-            let (stat, at_naming) = self.dress(identity, (dir.as_fd(), &fd), &stat, &set)?;
+            let (stat, at_naming) = self.dress(identity, dir.as_fd(), &fd, &stat, &set)?;
             let attributes = self.attributes_of(&object, &stat);
             Ok((object, attributes, at_naming))
         });
@@ -147,7 +147,8 @@ impl Export {
     pub(super) fn dress(
         &self,
         identity: &Identity,
-        (dir, fd): (BorrowedFd<'_>, &OwnedFd),
+        dir: BorrowedFd<'_>,
+        fd: &OwnedFd,
         stat: &Statx,
         set: &SetAttributes,
     ) -> Result<(Statx, AtNaming)> {

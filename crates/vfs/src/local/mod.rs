@@ -277,12 +277,12 @@ impl FileSystem for Local {
         out: &mut Vec<u8>,
     ) -> Result<ReadDone> {
         if !self.export.health.is_slow() {
-            let read = self.export.read(request, &node.0, (offset, count), out);
+            let read = self.export.read(request, &node.0, offset, count, out);
             return published(&self.export.health, read).await;
         }
         let (done, data) = placed!(self, request.line, (request, node, offset, count), |export| {
             let mut data = Vec::new();
-            let done = export.read(request, &node.0, (offset, count), &mut data).await;
+            let done = export.read(request, &node.0, offset, count, &mut data).await;
             done.map(|done| (done, data))
         })?;
         out.extend_from_slice(&data);
@@ -452,7 +452,7 @@ impl FileSystem for Local {
 
     async fn copy(&self, request: Request<'_>, source: &Node, target: &Node, span: Span) -> Result<Written> {
         placed!(self, request.line, (request, source, target, span), |export| export
-            .copy(request, (&source.0, &target.0), span)
+            .copy(request, &source.0, &target.0, span)
             .await)
     }
 
@@ -464,7 +464,7 @@ impl FileSystem for Local {
         span: Span,
     ) -> Result<()> {
         placed!(self, request.line, (request, source, target, span), |export| export
-            .clone_range(request, (&source.0, &target.0), span)
+            .clone_range(request, &source.0, &target.0, span)
             .await)
     }
 
@@ -485,7 +485,7 @@ impl FileSystem for Local {
         mode: XattrMode,
     ) -> Result<()> {
         placed!(self, request.line, (request, node, name, value, mode), |export| export
-            .set_xattr(request, &node.0, name, (value, mode))
+            .set_xattr(request, &node.0, name, value, mode)
             .await)
     }
 

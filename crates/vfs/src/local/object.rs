@@ -13,7 +13,7 @@ use super::persistent::Persistent;
 use super::stat;
 use super::sync::SyncGroup;
 use super::writing::Writing;
-use crate::{FileKind, Handle, Identity, ObjectId};
+use crate::{DeviceNumber, FileKind, Handle, Identity, ObjectId};
 
 /// An object of a [`Local`](super::Local) that has been found.
 #[derive(Clone)]
@@ -31,7 +31,7 @@ pub(super) struct Object {
     pub(super) handle: Handle,
     pub(super) object_id: ObjectId,
     pub(super) kind: FileKind,
-    pub(super) device: (u32, u32),
+    pub(super) device: DeviceNumber,
     /// Used since the cache last looked.
     pub(super) used: AtomicBool,
     pub(super) verified: Mutex<Option<Verified>>,
@@ -80,9 +80,10 @@ impl Object {
     /// may not have been another's since.
     pub(super) fn new(
         id: Persistent,
-        (handle, object_id): (Handle, ObjectId),
+        handle: Handle,
+        object_id: ObjectId,
         kind: FileKind,
-        device: (u32, u32),
+        device: DeviceNumber,
         descriptors: Descriptors,
         counts: &Arc<Counts>,
     ) -> Self {

@@ -176,9 +176,9 @@ impl Export {
         if let (Some(index), Some((dir, name))) = (&self.index, place) {
             index.note(id.fileid, dir.id.fileid, name.as_bytes());
         }
-        let names = id.names(&self.seal);
+        let (handle, object_id) = id.names(&self.seal);
         let (kind, device) = (stat::kind(stat), stat::device(stat));
-        Object::new(id, names, kind, device, descriptors, &self.cache.counts)
+        Object::new(id, handle, object_id, kind, device, descriptors, &self.cache.counts)
     }
 
     /// Refuses what is on another mount.

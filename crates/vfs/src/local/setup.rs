@@ -57,11 +57,13 @@ pub(super) fn open(path: &Path, options: &LocalOptions) -> Result<Export> {
     watchdog::start();
     let pool = Pool::new(options.threads_max, options.queue_max);
     let closer = Closer { health: Arc::clone(&health), pool: pool.handle() };
-    let cache = Cache::new(descriptor_bounds(options.descriptors_max), kernel_handles, closer);
+    let (open_target, open_max) = descriptor_bounds(options.descriptors_max);
+    let cache = Cache::new(open_target, open_max, kernel_handles, closer);
     let descriptors = Descriptors { path: Some(fd.clone()), read: Some(fd.clone()), write: None };
-    let names = id.names(&seal);
+    let (handle, object_id) = id.names(&seal);
     let device = stat::device(&stat);
-    let root = Arc::new(Object::new(id, names, FileKind::Directory, device, descriptors, &cache.counts));
+    let kind = FileKind::Directory;
+    let root = Arc::new(Object::new(id, handle, object_id, kind, device, descriptors, &cache.counts));
     cache.insert_held(&root);
 
     let creation = stat::birth_ns(&stat);

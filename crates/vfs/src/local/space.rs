@@ -27,7 +27,7 @@ impl Export {
         check_kind(object)?;
         let path = self.path(object)?;
         let (owner, size) = stat::owner_and_size(path.as_fd())?;
-        self.authorise(request.identity, (object, &path), owner, READ)?;
+        self.authorise(request.identity, object, &path, owner, READ)?;
         if offset >= size {
             return Err(Error::BeyondEnd);
         }
@@ -52,7 +52,7 @@ impl Export {
         offset: u64,
         length: u64,
     ) -> Result<()> {
-        self.change_space(request, object, (offset, length), FallocateFlags::empty(), PIECE_BYTES).await
+        self.change_space(request, object, offset, length, FallocateFlags::empty(), PIECE_BYTES).await
     }
 
     pub(super) async fn deallocate(
@@ -63,14 +63,15 @@ impl Export {
         length: u64,
     ) -> Result<()> {
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        self.change_space(request, object, (offset, length), flags, u64::MAX).await
+        self.change_space(request, object, offset, length, flags, u64::MAX).await
     }
 
     async fn change_space(
         self: &Arc<Self>,
         request: Request<'_>,
         object: &Arc<Object>,
-        (offset, length): (u64, u64),
+        offset: u64,
+        length: u64,
         flags: FallocateFlags,
         piece_bytes: u64,
     ) -> Result<()> {

@@ -4,7 +4,7 @@ use std::os::fd::BorrowedFd;
 
 use rustix::fs::{AtFlags, FileType, Statx, StatxFlags, StatxTimestamp, statx};
 
-use crate::{Attributes, FileKind, Name, Timestamp};
+use crate::{Attributes, DeviceNumber, FileKind, Name, Timestamp};
 
 const WANTED: StatxFlags = StatxFlags::BASIC_STATS.union(StatxFlags::BTIME).union(StatxFlags::MNT_ID);
 
@@ -32,8 +32,8 @@ pub(super) fn stat_name(dir: BorrowedFd<'_>, name: Name<'_>) -> rustix::io::Resu
 }
 
 /// The device an object is on. Only ever compared with others of this process.
-pub(super) fn device(stat: &Statx) -> (u32, u32) {
-    (stat.stx_dev_major, stat.stx_dev_minor)
+pub(super) fn device(stat: &Statx) -> DeviceNumber {
+    DeviceNumber { major: stat.stx_dev_major, minor: stat.stx_dev_minor }
 }
 
 pub(super) fn kind(stat: &Statx) -> FileKind {
@@ -69,7 +69,7 @@ pub(super) fn attributes(stat: &Statx, fsid: u64, change: u64) -> Attributes {
         gid: stat.stx_gid,
         size: stat.stx_size,
         used: stat.stx_blocks.saturating_mul(512),
-        device: (stat.stx_rdev_major, stat.stx_rdev_minor),
+        device: DeviceNumber { major: stat.stx_rdev_major, minor: stat.stx_rdev_minor },
         fsid,
         fileid: stat.stx_ino,
         accessed: timestamp(stat.stx_atime),

@@ -108,7 +108,7 @@ impl Export {
             }
             // Gone since, closed to us, or a mount: nothing of the export that we could reach.
             let Ok((dir, object)) = self.open_path(root.as_fd(), &path) else { continue };
-            self.scan(&dir, &object, &path, &mut pending, (wanted, found))?;
+            self.scan(&dir, &object, &path, &mut pending, wanted, found)?;
         }
         Ok(())
     }
@@ -137,7 +137,8 @@ impl Export {
         object: &Arc<Object>,
         path: &[u8],
         pending: &mut Vec<Vec<u8>>,
-        (wanted, found): (&mut WalkTargets, &mut FoundObjects),
+        wanted: &mut WalkTargets,
+        found: &mut FoundObjects,
     ) -> rustix::io::Result<()> {
         let mut buffer = [MaybeUninit::uninit(); 32 * 1024];
         let mut entries = RawDir::new(dir, &mut buffer);

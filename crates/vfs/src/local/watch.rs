@@ -146,11 +146,11 @@ impl Export {
         let mut table = shared.table.lock();
         shared.start(&mut table, self)?;
         let mask = events::mask(least, object.kind == FileKind::Directory);
-        match shared.mark(&mut table, (fid, object), mask, &found) {
+        match shared.mark(&mut table, fid, object, mask, &found) {
             Err(Errno::ACCESS) => {
                 // The caller may not read it; the server may.
                 self.acting.become_self()?;
-                shared.mark(&mut table, (fid, object), mask, &found)?;
+                shared.mark(&mut table, fid, object, mask, &found)?;
             }
             // A file system below this one that cannot name its objects.
             Err(Errno::NODEV | Errno::XDEV | Errno::OPNOTSUPP) => return Ok(None),
@@ -200,7 +200,8 @@ impl Shared {
     fn mark(
         &self,
         table: &mut Table,
-        (fid, object): (Fid, &Object),
+        fid: Fid,
+        object: &Object,
         mask: u64,
         found: &MarkTarget,
     ) -> rustix::io::Result<()> {

@@ -126,10 +126,11 @@ fn is_asleep(thread: Pid) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::DeviceNumber;
 
     #[test]
     fn call_that_sleeps_too_long_marks_its_file_system_until_it_recovers() {
-        let health = Health::of((7, u32::MAX));
+        let health = Health::of(DeviceNumber { major: 7, minor: u32::MAX });
         let own = rustix::thread::gettid();
         let mut watchdog = Watchdog::default();
         let (is_asleep, is_awake) = (|thread| thread == own, |_| false);
@@ -148,7 +149,7 @@ mod tests {
 
     #[test]
     fn call_that_may_wait_for_the_disk_has_a_second() {
-        let health = Health::of((8, u32::MAX));
+        let health = Health::of(DeviceNumber { major: 8, minor: u32::MAX });
         let own = rustix::thread::gettid();
         let mut watchdog = Watchdog::default();
         let begin = Instant::now();

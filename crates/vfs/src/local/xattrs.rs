@@ -36,7 +36,8 @@ impl Export {
         request: Request<'_>,
         object: &Arc<Object>,
         name: XattrName<'_>,
-        (value, mode): (&[u8], XattrMode),
+        value: &[u8],
+        mode: XattrMode,
     ) -> Result<()> {
         self.check_writable()?;
         if value.len() > XATTR_BYTES_MAX {

@@ -11,7 +11,7 @@ use super::budget::{Budget, Charge};
 use super::entries::Entries;
 use super::pages::Pages;
 use super::table::Table;
-use crate::{Attributes, Error, FileKind, Result, Timestamp};
+use crate::{Attributes, DeviceNumber, Error, FileKind, Result, Timestamp};
 
 /// An object of a [`Memory`](super::Memory) that has been found.
 #[derive(Clone)]
@@ -136,7 +136,7 @@ pub(super) fn new_attributes(kind: FileKind, fileid: u64, fsid: u64, now: Timest
         gid: 0,
         size: 0,
         used: 0,
-        device: (0, 0),
+        device: DeviceNumber::default(),
         fsid,
         fileid,
         accessed: now,

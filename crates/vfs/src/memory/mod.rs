@@ -344,7 +344,7 @@ impl FileSystem for Memory {
         target: &Node,
         span: Span,
     ) -> Result<()> {
-        self.clone_range_now(request.identity, (&source.0, &target.0), span)
+        self.clone_range_now(request.identity, &source.0, &target.0, span)
     }
 
     async fn get_xattr(&self, request: Request<'_>, node: &Node, name: XattrName<'_>) -> Result<Bytes> {
@@ -359,7 +359,7 @@ impl FileSystem for Memory {
         value: &[u8],
         mode: XattrMode,
     ) -> Result<()> {
-        self.set_xattr_now(request.identity, &node.0, name, (value, mode))
+        self.set_xattr_now(request.identity, &node.0, name, value, mode)
     }
 
     async fn list_xattrs(&self, request: Request<'_>, node: &Node) -> Result<Vec<Bytes>> {

@@ -10,8 +10,8 @@ use super::pages::Pages;
 use super::{LINKS_MAX, Memory, SYMLINK_BYTES_MAX, attributes};
 use crate::permissions::{self, EXECUTE, SET_GID, WRITE};
 use crate::{
-    Attributes, CreateMode, Created, Error, FileKind, Identity, Name, NodeKind, RemoveKind, Result,
-    SetAttributes,
+    Attributes, CreateMode, Created, DeviceNumber, Error, FileKind, Identity, Name, NodeKind, RemoveKind,
+    Result, SetAttributes,
 };
 
 /// A directory and a name in it.
@@ -83,8 +83,8 @@ impl Memory {
         let (kind, device) = match kind {
             NodeKind::Fifo => (FileKind::Fifo, None),
             NodeKind::Socket => (FileKind::Socket, None),
-            NodeKind::Block(major, minor) => (FileKind::Block, Some((major, minor))),
-            NodeKind::Character(major, minor) => (FileKind::Character, Some((major, minor))),
+            NodeKind::Block(major, minor) => (FileKind::Block, Some(DeviceNumber { major, minor })),
+            NodeKind::Character(major, minor) => (FileKind::Character, Some(DeviceNumber { major, minor })),
         };
         if device.is_some() && who.uid != 0 {
             return Err(Error::NotPermitted);

@@ -50,7 +50,8 @@ impl Memory {
     pub(super) fn clone_range_now(
         &self,
         who: &Identity,
-        (source, target): (&Inode, &Inode),
+        source: &Inode,
+        target: &Inode,
         span: Span,
     ) -> Result<()> {
         let shared = {
@@ -92,7 +93,8 @@ impl Memory {
         who: &Identity,
         inode: &Inode,
         name: XattrName<'_>,
-        (value, mode): (&[u8], XattrMode),
+        value: &[u8],
+        mode: XattrMode,
     ) -> Result<()> {
         let mut state = inode.state.write();
         check_xattrs(who, &state, WRITE)?;

@@ -66,7 +66,7 @@ impl Library {
             gid: 0,
             size,
             used: size,
-            device: (0, 0),
+            device: vfs::DeviceNumber::default(),
             fsid: self.seal.derive(b"file system"),
             fileid: node as u64 + 1,
             accessed: time,

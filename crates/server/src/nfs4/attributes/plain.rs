@@ -112,7 +112,7 @@ impl<'a> Plain<'a> {
         }
         self.owner.iter().chain(&self.group).for_each(|principal| to.put(principal));
         if given.contains(Id::RawDev) {
-            to.put(&SpecData { major: found.device.0, minor: found.device.1 });
+            to.put(&SpecData { major: found.device.major, minor: found.device.minor });
         }
         if given.contains(Id::SpaceUsed) {
             to.u64(found.used);
@@ -160,7 +160,7 @@ mod tests {
             gid: 100,
             size: 4097,
             used: 8192,
-            device: (3, 4),
+            device: vfs::DeviceNumber { major: 3, minor: 4 },
             fsid: 77,
             fileid: 12,
             accessed: time(1),

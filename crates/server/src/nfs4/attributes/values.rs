@@ -124,7 +124,7 @@ pub(super) fn of_object(attributes: &Attributes) -> AttributeValues {
         fileid: Some(attributes.fileid),
         mode: Some(attributes.mode & 0o7777),
         num_links: Some(attributes.links),
-        raw_dev: Some(SpecData { major: attributes.device.0, minor: attributes.device.1 }),
+        raw_dev: Some(SpecData { major: attributes.device.major, minor: attributes.device.minor }),
         space_used: Some(attributes.used),
         time_access: Some(time(attributes.accessed)),
         time_create: attributes.created.map(time),

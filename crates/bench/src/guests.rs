@@ -23,8 +23,9 @@ const TIME_LIMIT: Duration = Duration::from_secs(12 * 3600);
 /// How long all guests may take until their agents answer.
 const READY_WITHIN: Duration = Duration::from_secs(60);
 const LOOKS_EVERY: Duration = Duration::from_millis(100);
-const SCRIPT: &str = "exec \"$SHARED/primetime\" bench agent --listen \"0.0.0.0:$AGENT_PORT\" \
-                      --secret-file \"$SHARED/secret\"";
+const SCRIPT: &str = include_str!("guests.sh");
+/// The directory that a guest makes in the shared folder once its lock services run, before its own name.
+const LOCK_SERVICES: &str = "lock-services.";
 
 /// What a benchmark with such clients must say.
 pub const CAVEAT: &str = "Clients are Linux kernels in user-mode guests, which share one \
@@ -36,6 +37,7 @@ pub struct Guests {
     // Dropped before the network that they are in.
     guests: Vec<Guest>,
     secret: Secret,
+    have_lock_services: bool,
     lab: Lab,
 }
 
@@ -60,9 +62,9 @@ impl Guests {
         fs::set_permissions(&file, Permissions::from_mode(0o600)).map_err(failed)?;
         let secret = Secret::read(&file).map_err(Error::Usage)?;
         let mut guests = Vec::new();
-        for number in 1..=count {
+        for name in names(count) {
             let options = GuestOptions {
-                name: format!("client{number}"),
+                name,
                 script: SCRIPT.to_owned(),
                 memory_mb: MEMORY_MB,
                 time_limit: TIME_LIMIT,
@@ -71,8 +73,11 @@ impl Guests {
             };
             guests.push(lab.boot(&options).map_err(failed)?);
         }
-        let booted = Self { guests, secret, lab };
+        let mut booted = Self { guests, secret, have_lock_services: false, lab };
         booted.inside(|| booted.await_agents())?.map_err(failed)?;
+        // A guest makes its directory before it starts its agent.
+        let has_services = |name: String| booted.lab.shared().join(format!("{LOCK_SERVICES}{name}")).is_dir();
+        booted.have_lock_services = names(count).all(has_services);
         Ok(booted)
     }
 
@@ -95,6 +100,13 @@ impl Guests {
     #[must_use]
     pub fn secret(&self) -> Secret {
         self.secret.clone()
+    }
+
+    /// Whether a port mapper and a status monitor run in every guest, so that its kernel can lock over NFSv3.
+    /// They do where rpcbind and nfs-common are installed.
+    #[must_use]
+    pub fn have_lock_services(&self) -> bool {
+        self.have_lock_services
     }
 
     /// The address by which guests reach a server of this machine.
@@ -121,4 +133,9 @@ impl Guests {
         }
         Ok(())
     }
+}
+
+/// The hostnames of `count` guests.
+fn names(count: u32) -> impl Iterator<Item = String> {
+    (1..=count).map(|number| format!("client{number}"))
 }

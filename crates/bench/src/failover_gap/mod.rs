@@ -70,6 +70,7 @@ pub async fn run(options: &Options) -> Result<Gaps, Error> {
         serve_command: Some(&options.serve_command),
         path_of_v3: options.path_of_v3.as_deref(),
         listen: None,
+        maps_ports: false,
         seed: options.seed,
     };
     let mut server = stop.or(Box::pin(Server::open(&how, &target, &arms))).await?;

@@ -21,6 +21,8 @@ pub(crate) struct Clients {
     kind: ClientKind,
     /// For mount.nfs.
     options: Vec<String>,
+    /// The benchmark's own server counts the NLM requests of these clients.
+    counts_locks: bool,
     /// Where each client is mounted by a client of its own; none where all mounts are one client of this
     /// machine.
     namespaces: Vec<NetworkNamespace>,
@@ -42,18 +44,22 @@ impl Clients {
         (kind, mount_options): &ClientSpec,
     ) -> Result<Self, Error> {
         let mut mount_options = mount_options.clone();
-        // Without the port mapper of the server's own host nobody is told where its lock manager is.
-        let is_told =
+        // A kernel finds the lock manager of a server only through a port mapper at the server's address.
+        let is_chosen =
             mount_options.iter().any(|option| option == "lock") || keeps_locks_local(&mount_options);
         let is_own = |arm: &ArmSpec| matches!(arm.target, Target::Own { .. });
         let own_server =
             options.server.is_none() && (options.arms.is_empty() || options.arms.iter().any(is_own));
         let own_ports = own_server || options.plan.delays_ms.iter().any(|delay| *delay > 0.0);
-        if own_ports && !is_told {
+        let locks_here = own_ports && !options.guests_lock && !is_chosen;
+        if locks_here {
             mount_options.push("nolock".to_owned());
         }
         let namespaces = namespaces.iter().map(|name| namespace(name)).collect::<Result<_, _>>()?;
-        Self::of_kind(kind.clone(), mount_options, namespaces)
+        let clients = Self::of_kind(kind.clone(), mount_options, namespaces)?;
+        let counts_locks =
+            clients.kind == ClientKind::Kernel && own_server && options.guests_lock && !clients.keeps_locks();
+        Ok(Self { counts_locks, ..clients })
     }
 
     /// As [`Clients::new`], with just these options of mount(8).
@@ -64,12 +70,21 @@ impl Clients {
     ) -> Result<Self, Error> {
         let mounted = matches!(kind, ClientKind::Fuse | ClientKind::Kernel);
         let points = mounted.then(Points::new).transpose()?;
-        Ok(Self { kind, options, namespaces, points })
+        Ok(Self { kind, options, counts_locks: false, namespaces, points })
     }
 
     /// For mount.nfs.
     pub(crate) fn mount_options(&self) -> &[String] {
         &self.options
+    }
+
+    /// Whether the NLM requests over `version` are counted by the benchmark's own server.
+    pub(crate) fn counts_locks_of(&self, version: &str) -> bool {
+        self.counts_locks && version == "3"
+    }
+
+    fn keeps_locks(&self) -> bool {
+        keeps_locks_local(&self.options)
     }
 
     /// Which.
@@ -129,14 +144,12 @@ impl Clients {
                     .to_owned(),
             );
         }
-        if arms.iter().any(|arm| arm.version() == "3") {
-            doubts.push(match keeps_locks_local(&self.options) {
-                true => {
-                    "Locks over v3 were kept by the kernel alone (nolock), and cost no request.".to_owned()
-                }
-                false => "Requests of the lock manager are not among those that the kernel counts over v3."
-                    .to_owned(),
-            });
+        if arms.iter().any(|arm| arm.version() == "3" && !self.counts_locks_of(arm.version())) {
+            let doubt = match self.keeps_locks() {
+                true => "Locks over v3 were kept by the kernel alone (nolock), and cost no request.",
+                false => "Requests of the lock manager are not among those that the kernel counts over v3.",
+            };
+            doubts.push(doubt.to_owned());
         }
         doubts
     }

@@ -39,7 +39,8 @@ fn of(cell: &Cell, environment: &Environment, options: &Options) -> Option<Floor
     floors(&point.setup, &terms)
 }
 
-/// Over NFSv3, locks may stay with the client, and what a kernel says to the lock manager is not counted.
+/// Over NFSv3, locks may stay with the client, and a kernel does not count its requests to the lock manager.
+/// Guests have no floors, as the runner does not learn what their kernels agree on with the server.
 fn counts_locks(setting: &Setting) -> bool {
     let stay_here = || {
         let address = setting.server.parse::<Url>();

@@ -10,6 +10,7 @@ use super::arm::Arm;
 use super::clients::Clients;
 use super::crew::{self, Crew};
 use super::link::Link;
+use super::lock_counts::LockCounts;
 use super::placed::Placed;
 use super::stop::Stop;
 use super::target::Server;
@@ -18,7 +19,7 @@ use super::{cache_state, calibration};
 use crate::agents::{Hosts, Job, Lost, ServerHost, Watch, Worked};
 use crate::experiment::{Setup, Size};
 use crate::results::{Form, Run, named};
-use crate::run_part::{Curves, PartUsage};
+use crate::run_part::{Conductor, Curves, PartUsage};
 use crate::text::percent;
 use crate::workload::{self, Address, Counters, Curve, Meters, Part, WorkDirectory};
 
@@ -117,11 +118,18 @@ impl Trial<'_> {
         };
         self.stop.or(preparing).await?;
         let mut watch = Watch::new(self.server_host, self.server(arm).possible_exports());
+        let metrics = self.server(arm).metrics();
+        let metrics = metrics.filter(|_| self.clients(arm).counts_locks_of(arm.version()));
+        let mut counts = LockCounts::new(metrics, &mut watch);
         let before_ms = self.hosts.is_none().then(calibration::look);
         let mut worked = match self.hosts {
-            None => self.work_here(arm, link, number, meters, &mut watch).await?,
-            Some(hosts) => self.work_there(hosts, arm, number, &mut watch).await?,
+            None => self.work_here(arm, link, number, meters, &mut counts).await?,
+            Some(hosts) => self.work_there(hosts, arm, number, &mut counts).await?,
         };
+        let lock_requests = counts.of_parts(worked.parts.len()).unwrap_or_else(|cause| {
+            worked.doubts.push(format!("NLM requests are missing, as the server's counts failed: {cause}."));
+            vec![Default::default(); worked.parts.len()]
+        });
         let calibration_ms = before_ms.map(|before_ms| [before_ms, calibration::look()]);
         for ((seen, _), load) in worked.parts.iter_mut().zip(watch.loads()?) {
             seen.add_server_load(load);
@@ -133,14 +141,16 @@ impl Trial<'_> {
                 removed.await.map_err(|error| failed(&error))
             })
             .await?;
-        let parts = self.placed.parts.iter().zip(&worked.parts).filter(|(part, _)| part.measured);
-        let run_of_part = |(part, done)| {
+        let parts = self.placed.parts.iter().zip(worked.parts.iter().zip(lock_requests));
+        let run_of_part = |(part, (done, lock_requests))| {
             let mut run = self.run_of_part(part, done, arm, number, &link.address)?;
+            // After the means of the kernel's times, which are of the requests that it counts itself.
+            run.rpcs.extend(lock_requests);
             run.doubts.extend_from_slice(&worked.doubts);
             run.calibration_ms = calibration_ms;
             Ok(run)
         };
-        parts.map(run_of_part).collect()
+        parts.filter(|(part, _)| part.measured).map(run_of_part).collect()
     }
 
     fn run_of_part(
@@ -206,7 +216,7 @@ impl Trial<'_> {
         link: &Link,
         number: Number,
         meters: Option<Arc<Meters>>,
-        watch: &mut Watch<'_>,
+        conductor: &mut impl Conductor,
     ) -> Result<Worked, Error> {
         let failed =
             |error: workload::Error| Error::workload(&self.placed.experiment.name, &arm.name(), &error);
@@ -237,7 +247,7 @@ impl Trial<'_> {
             records_reads: self.has_timeline(),
         };
         let stuck = |seconds| workload::Error::Stuck { seconds };
-        let working = self.in_time(crew.work(&mounts, watch), stuck);
+        let working = self.in_time(crew.work(&mounts, conductor), stuck);
         let working = self.unless_server_host_is_lost(Box::pin(async { working.await.map_err(failed) }));
         let worked = self.stop.or(working).await;
         // A mount that stayed would have to be taken away by hand; a client without one may be cut off.
@@ -255,7 +265,7 @@ impl Trial<'_> {
         hosts: &Hosts,
         arm: &Arm,
         number: Number,
-        watch: &mut Watch<'_>,
+        conductor: &mut impl Conductor,
     ) -> Result<Worked, Error> {
         let job = Job {
             experiment: self.placed.experiment.source.clone(),
@@ -275,7 +285,7 @@ impl Trial<'_> {
             block: number.block,
         };
         let stuck = |seconds| Lost::stuck(seconds);
-        let working = self.in_time(hosts.work(&job, self.placed.parts.len(), watch), stuck);
+        let working = self.in_time(hosts.work(&job, self.placed.parts.len(), conductor), stuck);
         let failed = |lost: Lost| lost.into_error(&self.placed.experiment.name, &arm.name());
         let working = self.unless_server_host_is_lost(Box::pin(async { working.await.map_err(failed) }));
         self.stop.or(working).await

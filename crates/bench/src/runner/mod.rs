@@ -22,6 +22,7 @@ mod identity;
 mod journal;
 mod leftovers;
 mod link;
+mod lock_counts;
 mod machine;
 mod measure;
 mod network;
@@ -117,6 +118,8 @@ pub struct Options {
     /// The address by which clients in guests reach a server of the benchmark's own; none where there are no
     /// guests. Their agents are [`Options::hosts`].
     pub guests_reach: Option<IpAddr>,
+    /// Whether each guest runs a port mapper and a status monitor, which its kernel needs to lock over NFSv3.
+    pub guests_lock: bool,
     /// Clients instead of each experiment's own number.
     pub clients: Option<u32>,
     /// What the verdict weighs.

@@ -23,7 +23,8 @@ const READY_WITHIN: Duration = Duration::from_secs(20);
 const STOPPED_WITHIN: Duration = Duration::from_secs(5);
 /// More of what a server says on its way down fits no sentence.
 const COMPLAINT_BYTES_MAX: u64 = 2000;
-const LINE_BYTES_MAX: u64 = 4096;
+/// The lines until a server is ready are shorter.
+const LINES_BYTES_MAX: u64 = 4096;
 
 /// A running server.
 #[derive(Debug)]
@@ -33,7 +34,15 @@ pub(crate) struct OwnServer {
     child: Child,
     directory: TempDir,
     export: PathBuf,
+    ready: Ready,
+}
+
+/// The addresses that a server announces.
+#[derive(Debug)]
+struct Ready {
     url: String,
+    /// `None` where it counts no operations.
+    metrics: Option<SocketAddr>,
 }
 
 impl OwnServer {
@@ -59,32 +68,37 @@ impl OwnServer {
         std::fs::create_dir(&exported)
             .and_then(|()| std::fs::set_permissions(&exported, Permissions::from_mode(0o777)))
             .map_err(|error| failed(format!("cannot make its directory: {error}")))?;
-        let (child, url) = serve(command, directory.path(), address, flags).await?;
+        let (child, ready) = serve(command, directory.path(), address, flags).await?;
         Ok(Self {
             command: command.to_owned(),
             flags: flags.to_vec(),
             child,
             directory,
             export: exported,
-            url,
+            ready,
         })
     }
 
     /// Kills the server as a crash would, and starts it again at the same address, on the same directory.
     pub(crate) async fn kill_and_restart(&mut self) -> Result<(), Error> {
-        let authority = self.url.strip_prefix("nfs://").and_then(|rest| rest.split('/').next());
+        let authority = self.ready.url.strip_prefix("nfs://").and_then(|rest| rest.split('/').next());
         let address: SocketAddr = authority
             .and_then(|authority| authority.parse().ok())
-            .ok_or_else(|| Error::OwnServer(format!("its address {} names no port", self.url)))?;
+            .ok_or_else(|| Error::OwnServer(format!("its address {} names no port", self.ready.url)))?;
         // It may have ended by itself.
         let _ = self.child.kill().await;
-        (self.child, self.url) = serve(&self.command, self.directory.path(), address, &self.flags).await?;
+        (self.child, self.ready) = serve(&self.command, self.directory.path(), address, &self.flags).await?;
         Ok(())
     }
 
     /// Its address.
     pub(crate) fn url(&self) -> &str {
-        &self.url
+        &self.ready.url
+    }
+
+    /// The address of its metrics; `None` where it counts no operations.
+    pub(crate) fn metrics(&self) -> Option<SocketAddr> {
+        self.ready.metrics
     }
 
     /// The directory that it exports.
@@ -134,7 +148,7 @@ async fn serve(
     directory: &Path,
     address: SocketAddr,
     flags: &[String],
-) -> Result<(Child, String), Error> {
+) -> Result<(Child, Ready), Error> {
     let failed = |cause: String| Error::OwnServer(cause);
     let mut child = Command::new(command)
         .arg("serve")
@@ -154,24 +168,28 @@ async fn serve(
     if let Some(pid) = child.id() {
         leftovers::mark_own_server(directory, pid);
     }
-    let url = match tokio::time::timeout(READY_WITHIN, ready_line(&mut child)).await {
-        Ok(Ok(url)) => url,
+    let ready = match tokio::time::timeout(READY_WITHIN, await_ready(&mut child)).await {
+        Ok(Ok(ready)) => ready,
         Ok(Err(error)) => return Err(failed(error)),
         Err(_) => return Err(failed(format!("it was not ready after {} s", READY_WITHIN.as_secs()))),
     };
     drain(&mut child);
-    Ok((child, url))
+    Ok((child, ready))
 }
 
-/// The address in the server's `ready` line, or why there is none.
-async fn ready_line(child: &mut Child) -> Result<String, String> {
-    let mut line = String::new();
+/// Returns what the server announces up to its `ready` line, or why there is no such line.
+async fn await_ready(child: &mut Child) -> Result<Ready, String> {
+    let mut metrics = None;
     if let Some(stdout) = &mut child.stdout {
-        let read = BufReader::new(stdout.take(LINE_BYTES_MAX)).read_line(&mut line).await;
-        read.map_err(|error| format!("cannot read what it says: {error}"))?;
-    }
-    if let Some(url) = line.trim().strip_prefix("ready ") {
-        return Ok(url.to_owned());
+        let mut lines = BufReader::new(stdout.take(LINES_BYTES_MAX)).lines();
+        let failed = |error| format!("cannot read what it says: {error}");
+        while let Some(line) = lines.next_line().await.map_err(failed)? {
+            if let Some(url) = line.strip_prefix("ready ") {
+                return Ok(Ready { url: url.trim().to_owned(), metrics });
+            }
+            let Some(address) = line.strip_prefix("metrics http://") else { break };
+            metrics = address.split('/').next().and_then(|address| address.parse().ok());
+        }
     }
     let mut complaint = String::new();
     if let Some(stderr) = &mut child.stderr {
@@ -224,6 +242,16 @@ mod tests {
         assert!(exported.join("export").is_dir());
         server.stop().await.unwrap();
         assert!(!exported.exists());
+    }
+
+    #[tokio::test]
+    async fn server_announces_the_address_of_its_metrics() {
+        let directory = tempfile::tempdir().unwrap();
+        let script = "echo 'metrics http://127.0.0.1:9/metrics'; echo 'ready nfs://127.0.0.1:7/'; \
+                      exec sleep 60";
+        let server = OwnServer::start(&command(directory.path(), script), LOOPBACK, &[]).await.unwrap();
+        assert_eq!((server.url(), server.metrics()), ("nfs://127.0.0.1:7/", Some((LOOPBACK, 9).into())));
+        server.stop().await.unwrap();
     }
 
     #[tokio::test]

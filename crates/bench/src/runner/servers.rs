@@ -18,6 +18,7 @@ impl Servers {
             serve_command: options.serve_command.as_deref(),
             path_of_v3: options.path_of_v3.as_deref(),
             listen,
+            maps_ports: options.guests_lock,
             seed: options.seed,
         };
         let mut opened = Self(Vec::new());

@@ -4,7 +4,7 @@
 //! Nothing outside of it is touched.
 
 use std::future::Future;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,6 +50,9 @@ pub(crate) struct Reach<'a> {
     pub(crate) path_of_v3: Option<&'a str>,
     /// Where servers that are started listen; none for this machine alone.
     pub(crate) listen: Option<IpAddr>,
+    /// Whether a server that is started is the port mapper of its address and counts operations, for kernels
+    /// that lock over NFSv3. Two servers cannot map the ports of one address.
+    pub(crate) maps_ports: bool,
     /// Goes into the name of the directory.
     pub(crate) seed: u64,
 }
@@ -85,8 +88,13 @@ impl Server {
                 let own = command.as_deref().or(how.serve_command).ok_or_else(|| {
                     Error::Usage("there is no server to measure; name one with --server".to_owned())
                 })?;
-                let own =
-                    OwnServer::start(own, how.listen.unwrap_or(Ipv4Addr::LOCALHOST.into()), flags).await?;
+                let listen = how.listen.unwrap_or(Ipv4Addr::LOCALHOST.into());
+                let mut all_flags = flags.clone();
+                if how.maps_ports {
+                    let metrics = SocketAddr::new(listen, 0).to_string();
+                    all_flags.extend(["--portmap", "builtin", "--metrics", &metrics].map(str::to_owned));
+                }
+                let own = OwnServer::start(own, listen, &all_flags).await?;
                 let url =
                     if query.is_empty() { own.url().to_owned() } else { format!("{}?{query}", own.url()) };
                 let address = Address::parse(&url).map_err(Error::Usage)?;
@@ -220,6 +228,11 @@ impl Server {
     /// The process of the benchmark's own server.
     pub(crate) fn process(&self) -> Option<u32> {
         self.own.as_ref().and_then(OwnServer::process)
+    }
+
+    /// The address of the metrics of the benchmark's own server; `None` where it counts no operations.
+    pub(crate) fn metrics(&self) -> Option<SocketAddr> {
+        self.own.as_ref().and_then(OwnServer::metrics)
     }
 
     /// Kills the benchmark's own server and starts it again at the same address, on the same directory.

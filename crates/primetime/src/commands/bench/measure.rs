@@ -206,6 +206,7 @@ pub(super) fn measured(measure: Measure) -> Result<Results, Failure> {
             let guests = Guests::boot(count, &own_executable()?).map_err(Failure::set_up)?;
             (options.hosts, options.agent_secret) = (guests.hosts(), Some(guests.secret()));
             options.guests_reach = Some(guests.server_address());
+            options.guests_lock = guests.have_lock_services();
             guests.inside(|| run_here(options)).map_err(Failure::set_up)??
         }
     };
@@ -264,6 +265,7 @@ fn options(measure: Measure) -> Result<Options, Failure> {
         without_delegations: measure.without_delegations,
         client,
         guests_reach: None,
+        guests_lock: false,
         mount_options: measure.mount_options,
         client_namespaces: measure.client_namespaces.unwrap_or_default(),
         hosts: measure.hosts,

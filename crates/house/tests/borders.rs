@@ -12,16 +12,8 @@ const PURE: [&str; 4] = ["primetime-xdr", "primetime-proto", "primetime-rpc", "p
 /// Crates that a pure crate does not depend on.
 const IMPURE: [&str; 6] = ["tokio", "mio", "socket2", "rustix", "nix", "primetime-rpc-net"];
 /// Crates that a crate of the service layer does not depend on.
-const RUNTIME: [&str; 8] = [
-    "tokio",
-    "mio",
-    "socket2",
-    "hyper",
-    "dns-lookup",
-    "redb",
-    "primetime-portmap",
-    "primetime-rpc-net",
-];
+const RUNTIME: [&str; 8] =
+    ["tokio", "mio", "socket2", "hyper", "dns-lookup", "redb", "primetime-portmap", "primetime-rpc-net"];
 
 /// Crates of the service layer. The `lib.rs` of `vfs` exempts its module `local`.
 const SERVICE: [&str; 2] = ["primetime-vfs", "primetime-server"];

@@ -21,7 +21,7 @@ pub struct Server {
 impl Server {
     pub fn start(export: &Path) -> Self {
         let folder = tempfile::tempdir().expect("temporary directory");
-        Self { served: Served::start(export, folder.path(), ""), _folder: folder }
+        Self { served: Served::start(None, export, folder.path(), ""), _folder: folder }
     }
 
     pub fn place(&self) -> Place {

@@ -28,7 +28,7 @@ impl Server {
         let export = folder.path().join("export");
         fs::create_dir(&export).expect("export");
         prepare(&export, options);
-        Self { served: Served::start(&export, folder.path(), ""), _folder: folder }
+        Self { served: Served::start(None, &export, folder.path(), ""), _folder: folder }
     }
 
     pub fn address(&self) -> SocketAddr {

@@ -86,7 +86,7 @@ impl Counted {
         command.arg(format!("--callgrind-out-file={}", counts(folder.path()).display()));
         command.arg(std::env::current_exe().expect("this program")).arg(SERVE);
         let (child, address) = ready::start(&mut command);
-        let target = Target::ours(address, &child);
+        let target = Target::ours("primetime", address, &child);
         target.prepare();
         Self { child, target, folder }
     }

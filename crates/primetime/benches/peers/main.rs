@@ -6,9 +6,9 @@
 //! of load, and so does, with `--guest`, the kernel's server in a guest, which has its files in memory and
 //! which being a guest costs speed. `--older` adds the server of another executable of primetime: before and
 //! after in the same rounds. In every round each row is run once with each server, version and limit, in
-//! turns; ratios are of runs of the same round, with 95 % intervals. The generator is raw sockets and prepared
-//! bytes, the same for all, so that what is measured is the servers. Nothing here is asserted but that every
-//! request succeeds.
+//! turns; ratios are of runs of the same round, with 95 % intervals. The generator is raw sockets and
+//! prepared bytes, the same for all, so that what is measured is the servers. Nothing here is asserted but
+//! that every request succeeds.
 
 #![allow(missing_docs, unreachable_pub, clippy::print_stdout, clippy::unwrap_used)]
 
@@ -72,7 +72,7 @@ fn main() {
 /// Runs in the network of the lab, if there is one.
 fn measure(options: &Options, ganesha: Option<&Ganesha>, knfsd: Option<&Knfsd>) {
     let ours = Ours::start();
-    let older = options.older.as_deref().map(|older| Ours::start_executable("older primetime", older));
+    let older = options.older.as_deref().map(Ours::start_older);
     let mut targets = vec![ours.target()];
     targets.extend(older.as_ref().map(Ours::target));
     targets.extend(

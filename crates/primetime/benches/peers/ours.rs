@@ -24,11 +24,15 @@ pub struct Ours {
 impl Ours {
     /// Starts the processes of this build.
     pub fn start() -> Self {
-        Self::start_executable("primetime", Path::new(env!("CARGO_BIN_EXE_primetime")))
+        Self::start_by("primetime", None)
     }
 
-    /// Starts those of another `executable`, which the tables call `name`.
-    pub fn start_executable(name: &'static str, executable: &Path) -> Self {
+    /// Starts those of an older `executable`.
+    pub fn start_older(executable: &Path) -> Self {
+        Self::start_by("older primetime", Some(executable))
+    }
+
+    fn start_by(name: &'static str, executable: Option<&Path>) -> Self {
         // Where the others' directories are, too.
         let folder = tempfile::tempdir_in("/var/tmp").expect("temporary directory");
         let synced = serve(executable, &folder.path().join("synced"), "");
@@ -49,9 +53,9 @@ impl Ours {
 }
 
 /// Serves a directory in `folder` that everybody may write.
-fn serve(executable: &Path, folder: &Path, configuration: &str) -> Served {
+fn serve(executable: Option<&Path>, folder: &Path, configuration: &str) -> Served {
     let export = folder.join("export");
     fs::create_dir_all(&export).expect("export");
     fs::set_permissions(&export, fs::Permissions::from_mode(0o777)).expect("export");
-    Served::start_executable(executable, &export, folder, configuration)
+    Served::start(executable, &export, folder, configuration)
 }

@@ -15,13 +15,10 @@ pub struct Served {
 }
 
 impl Served {
-    /// Serves `export`, with its configuration, to which `more` is added, and its state in `folder`.
-    pub fn start(export: &Path, folder: &Path, more: &str) -> Self {
-        Self::start_executable(Path::new(env!("CARGO_BIN_EXE_primetime")), export, folder, more)
-    }
-
-    /// As [`Served::start`], by another `executable` of primetime.
-    pub fn start_executable(executable: &Path, export: &Path, folder: &Path, more: &str) -> Self {
+    /// Serves `export` by `executable`, or by that of this build, with its configuration, to which `more` is
+    /// added, and its state in `folder`.
+    pub fn start(executable: Option<&Path>, export: &Path, folder: &Path, more: &str) -> Self {
+        let executable = executable.unwrap_or(Path::new(env!("CARGO_BIN_EXE_primetime")));
         let config = folder.join("primetime.toml");
         let configuration = format!("{more}no_root_squash = true\nlisten = \"127.0.0.1:0\"\n");
         fs::write(&config, configuration).expect("configuration");

@@ -40,13 +40,10 @@ impl<'a> Fuse<'a> {
         Self { at, child }
     }
 
-    /// Stops the process behind the mount: what asks the file system waits.
-    fn hang(&self) {
+    /// Stops the process behind the mount: what asks the file system waits until the result is dropped.
+    fn hang(&self) -> Hung<'_> {
         self.signal(Signal::STOP);
-    }
-
-    fn go_on(&self) {
-        self.signal(Signal::CONT);
+        Hung(self)
     }
 
     fn signal(&self, signal: Signal) {
@@ -63,6 +60,19 @@ impl<'a> Fuse<'a> {
             assert!(Instant::now() < deadline);
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+}
+
+/// A mount that hangs. It goes on when a test fails too: a server cannot end while it waits for the mount.
+struct Hung<'a>(&'a Fuse<'a>);
+
+impl Hung<'_> {
+    fn go_on(self) {}
+}
+
+impl Drop for Hung<'_> {
+    fn drop(&mut self) {
+        self.0.signal(Signal::CONT);
     }
 }
 
@@ -156,22 +166,22 @@ fn hung_export_is_left_out_at_start_and_stays_at_reload() {
     let (at, socket) = (place.path("mounted"), place.path("state/control.sock"));
 
     let fuse = Fuse::start(&behind, &at);
-    fuse.hang();
+    let hung = fuse.hang();
     let server = Process::start(&mut place.command_alone(&["--config", "primetime.toml"]));
     let mut line = Line::new(server.address);
     assert_eq!(can_mount(&mut line, "/export"), Ok(()));
     assert_eq!(can_mount(&mut line, "/mounted"), Err(mount3::Status::AccessDenied));
     assert_eq!(rows(&socket, &["reload"])[0]["unavailable"], json!(["/mounted"]));
-    fuse.go_on();
+    hung.go_on();
     wait_until_served(&mut line);
 
     // Its clients must not lose their handles because it hangs for a while.
     let root = line.mount("/mounted");
-    fuse.hang();
+    let hung = fuse.hang();
     let reloaded = rows(&socket, &["reload"]).remove(0);
     assert_eq!(reloaded["kept"], json!(["/export", "/mounted"]));
     assert_eq!(can_mount(&mut line, "/export"), Ok(()));
-    fuse.go_on();
+    hung.go_on();
     fs::write(source.path("export/new"), "").unwrap();
     let what = DirOpArgs { dir: root, name: "new".into() };
     assert!(matches!(line.nfs3(&LookupArgs { what }), Reply::Ok(_)));
@@ -210,7 +220,7 @@ fn reload_waits_for_no_hung_export_that_has_another_one_below_it() {
     let mut line = Line::new(server.address);
 
     // What is below it stays, and what comes is left out until its place is known.
-    fuse.hang();
+    let hung = fuse.hang();
     export("new");
     let reloaded = reload(&place);
     assert_eq!(reloaded["kept"], json!(["/export", "/mounted", "/mounted/below"]));
@@ -221,7 +231,7 @@ fn reload_waits_for_no_hung_export_that_has_another_one_below_it() {
         matches!(line.nfs3(&LookupArgs { what }), Reply::Ok(_))
     };
     assert!(has_file("/mounted/below"));
-    fuse.go_on();
+    hung.go_on();
 
     let deadline = Instant::now() + BOUND;
     while !has_file("/mounted/new") {
@@ -260,7 +270,7 @@ async fn hung_fuse_export_holds_up_no_client_of_another_one() {
             Client::connect(&url, Options { versions: vec![version], ..Options::default() }).await.unwrap()
         };
         let (hanging, well) = (connect("mounted").await, connect("export").await);
-        fuse.hang();
+        let hung = fuse.hang();
         let calls: Vec<_> = (0..HANGING)
             .map(|index| {
                 let client = hanging.clone();
@@ -276,16 +286,22 @@ async fn hung_fuse_export_holds_up_no_client_of_another_one() {
                 well.remove_file(&name).await.unwrap();
             }
             // A new client can connect.
-            connect("export").await.metadata("/file").await.unwrap();
+            let new = connect("export").await;
+            new.metadata("/file").await.unwrap();
+            new.shutdown().await.unwrap();
         };
         tokio::time::timeout(BOUND, work).await.expect("the export goes on");
         assert!(calls.iter().all(|call| !call.is_finished()), "{version:?}: the file system hangs");
-        fuse.go_on();
+        hung.go_on();
         for call in calls {
             tokio::time::timeout(BOUND, call).await.expect("the export goes on").unwrap().unwrap();
         }
         for index in 0..HANGING {
             fs::remove_file(source.path(&format!("export/new-{index}"))).unwrap();
+        }
+        // The next version's clients must not wait for delegations of clients that are gone.
+        for client in [hanging, well] {
+            client.shutdown().await.unwrap();
         }
     }
 }

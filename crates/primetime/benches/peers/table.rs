@@ -10,6 +10,8 @@ pub const VERSIONS: [&str; 2] = ["3", "4.1"];
 
 pub struct Table {
     others: Vec<&'static str>,
+    /// Of each other target, whether its replies to CREATE promise as much as ours.
+    are_durable: Vec<bool>,
     /// What requests took of the servers' processors, to be printed at the end.
     processor: Vec<String>,
 }
@@ -18,10 +20,11 @@ impl Table {
     /// Prints the head. The first of the targets is ours.
     pub fn new(targets: &[Target]) -> Self {
         let others: Vec<_> = targets[1..].iter().map(|target| target.name).collect();
+        let are_durable = targets[1..].iter().map(|target| target.asynchronous.is_some()).collect();
         let columns: String = others.iter().map(|name| format!(" {name} | ours ÷ it |")).collect();
         println!("| row | version | primetime |{columns} limits, and ours ÷ them |");
         println!("|---|---|---|{}---|", "---|---|".repeat(others.len()));
-        Self { others, processor: Vec::new() }
+        Self { others, are_durable, processor: Vec::new() }
     }
 
     /// Prints what a request takes of each server's processor, in user space and in the kernel.
@@ -42,9 +45,10 @@ impl Table {
             self.processor.push(format!("| {title} | {name} |{}", runs().map(processor).collect::<String>()));
             let ours = &per_second(&measured.targets[0][version]);
             let mut line = format!("| {title} | {name} | {} {unit} |", rate(ours));
-            for other in runs().skip(1) {
+            for (other, is_durable) in runs().skip(1).zip(&self.are_durable) {
                 let other = &per_second(other);
-                let note = if row.durability == Durability::OursSynced { " not synced" } else { "" };
+                let is_weaker = row.durability == Durability::OursSynced && !is_durable;
+                let note = if is_weaker { " not synced" } else { "" };
                 line += &format!(" {} {unit}{note} | {} |", rate(other), ratio(other, ours));
             }
             let limits = row.limits.iter().zip(&measured.limits);

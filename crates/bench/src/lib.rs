@@ -20,6 +20,7 @@ pub mod generator;
 pub mod guests;
 pub mod hash_cast;
 mod host_load;
+mod http;
 mod order;
 pub mod push;
 pub mod report;

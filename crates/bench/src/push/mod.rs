@@ -11,15 +11,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
-use hyper::client::conn::http1;
 use hyper::header::{CONTENT_TYPE, HOST, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
 pub use gateway::{Gateway, GatewayError};
 pub use text::exposition;
 
+use crate::http::exchange;
 use crate::results::Results;
 
 /// How long all of it may take.
@@ -91,21 +90,16 @@ async fn put(text: String, gateway: &Gateway) -> Result<(), Error> {
     let stream = TcpStream::connect((gateway.host(), gateway.port()))
         .await
         .map_err(|source| Error::Connect { gateway: gateway.to_string(), source })?;
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(failed)?;
-    // Its failure is the request's, too.
-    let carrying = tokio::spawn(connection);
     let mut request = Request::new(Full::new(Bytes::from(text)));
     *request.method_mut() = Method::PUT;
     *request.uri_mut() = gateway.uri().clone();
     request.headers_mut().insert(HOST, gateway.host_header());
     request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(text::CONTENT_TYPE));
-    let outcome = match sender.send_request(request).await {
-        Ok(answer) if answer.status().is_success() => Ok(()),
-        Ok(answer) => Err(refusal(answer, gateway).await),
-        Err(source) => Err(failed(source)),
+    let read = async |answer: Response<Incoming>| match answer.status().is_success() {
+        true => Ok(()),
+        false => Err(refusal(answer, gateway).await),
     };
-    carrying.abort();
-    outcome
+    exchange(stream, request, read).await.map_err(failed)?
 }
 
 async fn refusal(answer: Response<Incoming>, gateway: &Gateway) -> Error {

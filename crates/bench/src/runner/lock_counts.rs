@@ -9,12 +9,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Empty, Limited};
-use hyper::client::conn::http1;
+use hyper::body::Incoming;
 use hyper::header::HOST;
-use hyper::{Request, StatusCode};
-use hyper_util::rt::TokioIo;
+use hyper::{Request, Response, StatusCode};
+use proto::nlm4;
 use tokio::net::TcpStream;
 
+use crate::http::exchange;
 use crate::run_part::Conductor;
 
 /// The timeout for one read of the counters.
@@ -91,14 +92,8 @@ fn since(after: &Counts, before: &Counts) -> Result<Counts, String> {
 async fn read(address: SocketAddr) -> Result<Counts, String> {
     let failed = |error: &dyn std::error::Error| format!("{address}: {error}");
     let stream = TcpStream::connect(address).await.map_err(|error| failed(&error))?;
-    let (mut sender, connection) =
-        http1::handshake(TokioIo::new(stream)).await.map_err(|error| failed(&error))?;
-    // An error of the connection is also an error of the request.
-    let carrying = tokio::spawn(connection);
     let request = Request::get("/metrics").header(HOST, address.to_string()).body(Empty::<Bytes>::new());
-    let reading = async {
-        let answer = sender.send_request(request.map_err(|error| failed(&error))?).await;
-        let answer = answer.map_err(|error| failed(&error))?;
+    let read = async |answer: Response<Incoming>| {
         if answer.status() != StatusCode::OK {
             return Err(format!("{address} answers {}", answer.status()));
         }
@@ -106,9 +101,8 @@ async fn read(address: SocketAddr) -> Result<Counts, String> {
         let body = body.map_err(|error| format!("{address}: {error}"))?.to_bytes();
         parse(&String::from_utf8_lossy(&body))
     };
-    let read = reading.await;
-    carrying.abort();
-    read
+    let request = request.map_err(|error| failed(&error))?;
+    exchange(stream, request, read).await.map_err(|error| failed(&error))?
 }
 
 /// Adds up the NLM counters in `text` by name, over all exports.
@@ -130,15 +124,8 @@ fn parse(text: &str) -> Result<Counts, String> {
 
 /// Returns the name that the client library counts an NLM procedure under.
 fn request_name(operation: &str) -> &'static str {
-    match operation {
-        "LOCK" | "NM_LOCK" => "LOCK",
-        "UNLOCK" => "UNLOCK",
-        "TEST" => "TEST",
-        "CANCEL" => "CANCEL",
-        "FREE_ALL" => "FREE_ALL",
-        "GRANTED_RES" => "GRANTED_RES",
-        _ => "NLM",
-    }
+    let procedure = nlm4::Procedure::ALL.iter().find(|procedure| procedure.name() == operation);
+    client::Request::Lock(procedure.copied().unwrap_or(nlm4::Procedure::Null)).name()
 }
 
 #[cfg(test)]

@@ -52,6 +52,32 @@ impl Procedure {
         Self::FreeAll,
     ];
 
+    /// Its name in the standard, without the prefix NLMPROC4_.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Null => "NULL",
+            Self::Test => "TEST",
+            Self::Lock => "LOCK",
+            Self::Cancel => "CANCEL",
+            Self::Unlock => "UNLOCK",
+            Self::Granted => "GRANTED",
+            Self::TestMsg => "TEST_MSG",
+            Self::LockMsg => "LOCK_MSG",
+            Self::CancelMsg => "CANCEL_MSG",
+            Self::UnlockMsg => "UNLOCK_MSG",
+            Self::GrantedMsg => "GRANTED_MSG",
+            Self::TestRes => "TEST_RES",
+            Self::LockRes => "LOCK_RES",
+            Self::CancelRes => "CANCEL_RES",
+            Self::UnlockRes => "UNLOCK_RES",
+            Self::GrantedRes => "GRANTED_RES",
+            Self::Share => "SHARE",
+            Self::Unshare => "UNSHARE",
+            Self::NmLock => "NM_LOCK",
+            Self::FreeAll => "FREE_ALL",
+        }
+    }
+
     /// The procedure with this number.
     pub fn from_number(number: u32) -> Option<Self> {
         Self::ALL.iter().copied().find(|procedure| procedure.number() == number)

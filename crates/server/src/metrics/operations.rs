@@ -70,7 +70,7 @@ impl OperationIndex {
         }
         let index = index - MOUNT3;
         if index < NLM4 {
-            let operation = nlm_name(nlm4::Procedure::from_number(index)?);
+            let operation = nlm4::Procedure::from_number(index)?.name();
             let status = |code| nlm4::Status::from_code(code).rfc_name();
             return Some(Named { program: "nlm4", operation, status });
         }
@@ -94,32 +94,6 @@ fn mount_name(procedure: mount3::Procedure) -> &'static str {
         P::Umnt => "UMNT",
         P::UmntAll => "UMNTALL",
         P::Export => "EXPORT",
-    }
-}
-
-fn nlm_name(procedure: nlm4::Procedure) -> &'static str {
-    use nlm4::Procedure as P;
-    match procedure {
-        P::Null => "NULL",
-        P::Test => "TEST",
-        P::Lock => "LOCK",
-        P::Cancel => "CANCEL",
-        P::Unlock => "UNLOCK",
-        P::Granted => "GRANTED",
-        P::TestMsg => "TEST_MSG",
-        P::LockMsg => "LOCK_MSG",
-        P::CancelMsg => "CANCEL_MSG",
-        P::UnlockMsg => "UNLOCK_MSG",
-        P::GrantedMsg => "GRANTED_MSG",
-        P::TestRes => "TEST_RES",
-        P::LockRes => "LOCK_RES",
-        P::CancelRes => "CANCEL_RES",
-        P::UnlockRes => "UNLOCK_RES",
-        P::GrantedRes => "GRANTED_RES",
-        P::Share => "SHARE",
-        P::Unshare => "UNSHARE",
-        P::NmLock => "NM_LOCK",
-        P::FreeAll => "FREE_ALL",
     }
 }
 

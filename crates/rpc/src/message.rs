@@ -146,9 +146,11 @@ fn put_call(header: &CallHeader, credential: &Credential, to: &mut Encoder) {
 /// Appends the head of a successful reply. The caller appends the results.
 #[inline]
 pub fn encode_success(xid: u32, verifier: &Verifier, to: &mut Encoder) {
-    to.u32(xid);
-    to.u32(REPLY);
-    to.u32(ACCEPTED);
+    if verifier.body.is_empty() {
+        to.words([xid, REPLY, ACCEPTED, verifier.flavor, 0, SUCCESS]);
+        return;
+    }
+    to.words([xid, REPLY, ACCEPTED]);
     put_verifier(verifier, to);
     to.u32(SUCCESS);
 }

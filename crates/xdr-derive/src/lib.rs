@@ -17,42 +17,80 @@ mod structure;
 mod union;
 
 use proc_macro::TokenStream;
+use proc_macro2::TokenStream as Tokens;
 use quote::quote;
 use syn::{Data, DeriveInput, parse_macro_input};
 
 /// Derives `xdr::Encode` and `xdr::Decode`; see the crate's documentation.
 #[proc_macro_derive(Xdr, attributes(xdr))]
 pub fn derive_xdr(input: TokenStream) -> TokenStream {
-    let input = parse_macro_input!(input as DeriveInput);
-    expand(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+    derive(input, |item| {
+        let (decode, encode) = (item.decode(), item.encode());
+        quote!(#decode #encode)
+    })
 }
 
-fn expand(input: &DeriveInput) -> syn::Result<proc_macro2::TokenStream> {
-    let (decode, encode) = match &input.data {
-        Data::Struct(data) => structure::bodies(&data.fields)?,
-        Data::Enum(data) if union::is_enumeration(data) => union::enumeration(input, data)?,
-        Data::Enum(data) => union::bodies(data)?,
-        Data::Union(_) => return Err(syn::Error::new_spanned(input, "XDR has no untagged unions")),
-    };
-    let name = &input.ident;
-    let (generics, arguments, conditions) = input.generics.split_for_impl();
-    let parameters: Vec<_> = input.generics.type_params().map(|p| &p.ident).collect();
-    let conditions = conditions.map(|c| c.predicates.iter().collect::<Vec<_>>()).unwrap_or_default();
-    Ok(quote! {
-        impl #generics ::xdr::Decode for #name #arguments
-        where #(#parameters: ::xdr::Decode,)* #(#conditions,)*
-        {
-            fn decode(from: &mut ::xdr::Decoder) -> ::xdr::Result<Self> {
-                #decode
-            }
-        }
+/// Derives `xdr::Decode` alone, for a type that writes its own `xdr::Encode`.
+#[proc_macro_derive(XdrDecode, attributes(xdr))]
+pub fn derive_xdr_decode(input: TokenStream) -> TokenStream {
+    derive(input, Item::decode)
+}
 
-        impl #generics ::xdr::Encode for #name #arguments
-        where #(#parameters: ::xdr::Encode,)* #(#conditions,)*
-        {
+fn derive(input: TokenStream, implement: fn(&Item) -> Tokens) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    Item::of(input).map_or_else(syn::Error::into_compile_error, |item| implement(&item)).into()
+}
+
+/// A type, and the bodies of its methods.
+struct Item {
+    input: DeriveInput,
+    decode: Tokens,
+    encode: Tokens,
+}
+
+impl Item {
+    fn of(input: DeriveInput) -> syn::Result<Self> {
+        let (decode, encode) = match &input.data {
+            Data::Struct(data) => structure::bodies(&data.fields)?,
+            Data::Enum(data) if union::is_enumeration(data) => union::enumeration(&input, data)?,
+            Data::Enum(data) => union::bodies(data)?,
+            Data::Union(_) => return Err(syn::Error::new_spanned(input, "XDR has no untagged unions")),
+        };
+        Ok(Self { input, decode, encode })
+    }
+
+    fn decode(&self) -> Tokens {
+        let body = &self.decode;
+        let method = quote! {
+            fn decode(from: &mut ::xdr::Decoder) -> ::xdr::Result<Self> {
+                #body
+            }
+        };
+        self.implement(&quote!(::xdr::Decode), &method)
+    }
+
+    fn encode(&self) -> Tokens {
+        let body = &self.encode;
+        let method = quote! {
             fn encode(&self, to: &mut ::xdr::Encoder) {
-                #encode
+                #body
+            }
+        };
+        self.implement(&quote!(::xdr::Encode), &method)
+    }
+
+    /// The trait for the type, where its parameters have it too.
+    fn implement(&self, name: &Tokens, method: &Tokens) -> Tokens {
+        let item = &self.input.ident;
+        let (generics, arguments, conditions) = self.input.generics.split_for_impl();
+        let parameters = self.input.generics.type_params().map(|p| &p.ident);
+        let conditions = conditions.map(|c| c.predicates.iter().collect::<Vec<_>>()).unwrap_or_default();
+        quote! {
+            impl #generics #name for #item #arguments
+            where #(#parameters: #name,)* #(#conditions,)*
+            {
+                #method
             }
         }
-    })
+    }
 }

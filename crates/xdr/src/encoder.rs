@@ -67,6 +67,12 @@ impl Encoder {
         self.buffer.extend_from_slice(&value.to_be_bytes());
     }
 
+    /// Unsigned integers of a number that is known: they share one check for room in the buffer.
+    #[inline]
+    pub fn words<const N: usize>(&mut self, words: [u32; N]) {
+        self.buffer.extend_from_slice(words.map(u32::to_be_bytes).as_flattened());
+    }
+
     /// A boolean (RFC 4506 §4.4).
     #[inline]
     pub fn bool(&mut self, value: bool) {

@@ -54,4 +54,4 @@ pub use encoder::{Encoder, Mark};
 pub use error::{Error, ErrorKind, Result};
 pub use list::List;
 pub use traits::{Decode, DecodeBounded, Encode, from_bytes, to_bytes};
-pub use xdr_derive::Xdr;
+pub use xdr_derive::{Xdr, XdrDecode};

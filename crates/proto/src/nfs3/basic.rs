@@ -3,7 +3,7 @@
 use std::fmt;
 
 use bytes::Bytes;
-use xdr::{Decode, Decoder, Encode, Encoder, Xdr};
+use xdr::{Decode, Decoder, Encode, Encoder, Xdr, XdrDecode};
 
 /// The program number of NFS.
 pub const PROGRAM: u32 = 100_003;
@@ -115,7 +115,7 @@ pub enum FileType {
 }
 
 /// All attributes of an object (`fattr3`): 84 bytes on the wire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Xdr)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, XdrDecode)]
 pub struct FileAttributes {
     /// Type.
     pub kind: FileType,
@@ -143,6 +143,41 @@ pub struct FileAttributes {
     pub modified: Time,
     /// Last change of data or attributes.
     pub changed: Time,
+}
+
+/// Most replies carry attributes, so they are written in one piece.
+impl Encode for FileAttributes {
+    fn encode(&self, to: &mut Encoder) {
+        let [size, used, fsid, fileid] = [self.size, self.used, self.fsid, self.fileid].map(halves);
+        to.words([
+            self.kind as u32,
+            self.mode,
+            self.links,
+            self.uid,
+            self.gid,
+            size[0],
+            size[1],
+            used[0],
+            used[1],
+            self.device.major,
+            self.device.minor,
+            fsid[0],
+            fsid[1],
+            fileid[0],
+            fileid[1],
+            self.accessed.seconds,
+            self.accessed.nanoseconds,
+            self.modified.seconds,
+            self.modified.nanoseconds,
+            self.changed.seconds,
+            self.changed.nanoseconds,
+        ]);
+    }
+}
+
+/// A hyper integer as two words (RFC 4506 §4.5).
+fn halves(value: u64) -> [u32; 2] {
+    [(value >> 32) as u32, value as u32]
 }
 
 /// Attributes that a reply may carry (`post_op_attr`).

@@ -1,4 +1,4 @@
-//! The `#[xdr(…)]` attributes of fields and variants.
+//! The `#[xdr(…)]` attributes of types, fields and variants.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -9,6 +9,18 @@ use syn::{Attribute, Expr, Field};
 pub(crate) struct VariantOptions {
     pub(crate) cases: Vec<Expr>,
     pub(crate) default: bool,
+}
+
+/// True for a type with `#[xdr(fixed)]`.
+pub(crate) fn is_fixed(attributes: &[Attribute]) -> syn::Result<bool> {
+    let mut is_fixed = false;
+    for attribute in attributes.iter().filter(|a| a.path().is_ident("xdr")) {
+        attribute.parse_nested_meta(|meta| {
+            is_fixed = meta.path.is_ident("fixed");
+            if is_fixed { Ok(()) } else { Err(meta.error("expected `fixed`")) }
+        })?;
+    }
+    Ok(is_fixed)
 }
 
 pub(crate) fn variant(attributes: &[Attribute]) -> syn::Result<VariantOptions> {

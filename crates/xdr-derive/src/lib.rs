@@ -1,6 +1,7 @@
 //! `#[derive(Xdr)]`: encoding and decoding for structs, enumerations and discriminated unions (RFC 4506 §4).
 //!
 //! - **struct**: its fields in order (§4.14). Tuple structs likewise.
+//!   With `#[xdr(fixed)]`, where all fields are `xdr::Fixed`, it is written in one piece.
 //! - **enum of unit variants with values** (`A = 1`): an enumeration (§4.3); another value is `UnknownValue`.
 //! - **enum whose variants carry `#[xdr(case = VALUE)]`**: a discriminated union (§4.15) with an unsigned
 //!   discriminant. A variant holds nothing or one field. `VALUE` is an expression of type `u32`; several are
@@ -17,80 +18,62 @@ mod structure;
 mod union;
 
 use proc_macro::TokenStream;
-use proc_macro2::TokenStream as Tokens;
 use quote::quote;
 use syn::{Data, DeriveInput, parse_macro_input};
 
 /// Derives `xdr::Encode` and `xdr::Decode`; see the crate's documentation.
 #[proc_macro_derive(Xdr, attributes(xdr))]
 pub fn derive_xdr(input: TokenStream) -> TokenStream {
-    derive(input, |item| {
-        let (decode, encode) = (item.decode(), item.encode());
-        quote!(#decode #encode)
-    })
-}
-
-/// Derives `xdr::Decode` alone, for a type that writes its own `xdr::Encode`.
-#[proc_macro_derive(XdrDecode, attributes(xdr))]
-pub fn derive_xdr_decode(input: TokenStream) -> TokenStream {
-    derive(input, Item::decode)
-}
-
-fn derive(input: TokenStream, implement: fn(&Item) -> Tokens) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    Item::of(input).map_or_else(syn::Error::into_compile_error, |item| implement(&item)).into()
+    expand(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// A type, and the bodies of its methods.
-struct Item {
-    input: DeriveInput,
-    decode: Tokens,
-    encode: Tokens,
-}
-
-impl Item {
-    fn of(input: DeriveInput) -> syn::Result<Self> {
-        let (decode, encode) = match &input.data {
-            Data::Struct(data) => structure::bodies(&data.fields)?,
-            Data::Enum(data) if union::is_enumeration(data) => union::enumeration(&input, data)?,
-            Data::Enum(data) => union::bodies(data)?,
-            Data::Union(_) => return Err(syn::Error::new_spanned(input, "XDR has no untagged unions")),
-        };
-        Ok(Self { input, decode, encode })
+fn expand(input: &DeriveInput) -> syn::Result<proc_macro2::TokenStream> {
+    let is_fixed = attributes::is_fixed(&input.attrs)?;
+    if is_fixed && !(matches!(input.data, Data::Struct(_)) && input.generics.params.is_empty()) {
+        return Err(syn::Error::new_spanned(input, "`fixed` is for structs without parameters"));
     }
-
-    fn decode(&self) -> Tokens {
-        let body = &self.decode;
-        let method = quote! {
+    let (bodies, fixed) = match &input.data {
+        Data::Struct(data) => {
+            (structure::bodies(&data.fields)?, is_fixed.then(|| structure::fixed(&data.fields)))
+        }
+        Data::Enum(data) if union::is_enumeration(data) => {
+            (union::enumeration(input, data)?, Some(union::fixed(data)))
+        }
+        Data::Enum(data) => (union::bodies(data)?, None),
+        Data::Union(_) => return Err(syn::Error::new_spanned(input, "XDR has no untagged unions")),
+    };
+    let (decode, encode) = bodies;
+    let encode = match is_fixed {
+        false => encode,
+        true => quote! {
+            let mut words = [0; <Self as ::xdr::Fixed>::WORDS];
+            ::xdr::Fixed::fill(self, &mut words);
+            to.words(words);
+        },
+    };
+    let name = &input.ident;
+    let fixed = fixed.map(|body| quote!(impl ::xdr::Fixed for #name { #body }));
+    let (generics, arguments, conditions) = input.generics.split_for_impl();
+    let parameters: Vec<_> = input.generics.type_params().map(|p| &p.ident).collect();
+    let conditions = conditions.map(|c| c.predicates.iter().collect::<Vec<_>>()).unwrap_or_default();
+    Ok(quote! {
+        impl #generics ::xdr::Decode for #name #arguments
+        where #(#parameters: ::xdr::Decode,)* #(#conditions,)*
+        {
             fn decode(from: &mut ::xdr::Decoder) -> ::xdr::Result<Self> {
-                #body
-            }
-        };
-        self.implement(&quote!(::xdr::Decode), &method)
-    }
-
-    fn encode(&self) -> Tokens {
-        let body = &self.encode;
-        let method = quote! {
-            fn encode(&self, to: &mut ::xdr::Encoder) {
-                #body
-            }
-        };
-        self.implement(&quote!(::xdr::Encode), &method)
-    }
-
-    /// The trait for the type, where its parameters have it too.
-    fn implement(&self, name: &Tokens, method: &Tokens) -> Tokens {
-        let item = &self.input.ident;
-        let (generics, arguments, conditions) = self.input.generics.split_for_impl();
-        let parameters = self.input.generics.type_params().map(|p| &p.ident);
-        let conditions = conditions.map(|c| c.predicates.iter().collect::<Vec<_>>()).unwrap_or_default();
-        quote! {
-            impl #generics #name for #item #arguments
-            where #(#parameters: #name,)* #(#conditions,)*
-            {
-                #method
+                #decode
             }
         }
-    }
+
+        impl #generics ::xdr::Encode for #name #arguments
+        where #(#parameters: ::xdr::Encode,)* #(#conditions,)*
+        {
+            fn encode(&self, to: &mut ::xdr::Encoder) {
+                #encode
+            }
+        }
+
+        #fixed
+    })
 }

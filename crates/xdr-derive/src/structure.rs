@@ -21,3 +21,21 @@ pub(crate) fn bodies(fields: &Fields) -> syn::Result<(TokenStream, TokenStream)>
         Fields::Unit => (quote!(let _ = from; Ok(Self)), quote!(let _ = to;)),
     })
 }
+
+/// The body of an implementation of `Fixed`.
+pub(crate) fn fixed(fields: &Fields) -> TokenStream {
+    let kinds: Vec<_> = fields.iter().map(|field| &field.ty).collect();
+    let members = fields.members();
+    quote! {
+        const WORDS: usize = 0 #(+ <#kinds as ::xdr::Fixed>::WORDS)*;
+
+        #[inline]
+        fn fill(&self, words: &mut [u32]) {
+            #(
+                let (own, words) = words.split_at_mut(<#kinds as ::xdr::Fixed>::WORDS);
+                ::xdr::Fixed::fill(&self.#members, own);
+            )*
+            let _ = words;
+        }
+    }
+}

@@ -31,6 +31,20 @@ pub(crate) fn enumeration(input: &DeriveInput, data: &DataEnum) -> syn::Result<(
     ))
 }
 
+/// The body of an implementation of `Fixed` for an enumeration.
+pub(crate) fn fixed(data: &DataEnum) -> TokenStream {
+    let names = data.variants.iter().map(|v| &v.ident);
+    let values = data.variants.iter().filter_map(|v| v.discriminant.as_ref()).map(|(_, value)| value);
+    quote! {
+        const WORDS: usize = 1;
+
+        #[inline]
+        fn fill(&self, words: &mut [u32]) {
+            words[0] = match self { #(Self::#names => (#values) as u32),* };
+        }
+    }
+}
+
 /// The bodies of `decode` and `encode` for a union.
 pub(crate) fn bodies(data: &DataEnum) -> syn::Result<(TokenStream, TokenStream)> {
     let mut decode_cases = Vec::new();

@@ -44,6 +44,7 @@
 mod decoder;
 mod encoder;
 mod error;
+mod fixed;
 mod impls;
 mod list;
 mod traits;
@@ -52,6 +53,7 @@ pub use bytes::Bytes;
 pub use decoder::Decoder;
 pub use encoder::{Encoder, Mark};
 pub use error::{Error, ErrorKind, Result};
+pub use fixed::Fixed;
 pub use list::List;
 pub use traits::{Decode, DecodeBounded, Encode, from_bytes, to_bytes};
-pub use xdr_derive::{Xdr, XdrDecode};
+pub use xdr_derive::Xdr;

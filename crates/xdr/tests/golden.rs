@@ -230,3 +230,47 @@ fn single_item_container_is_read_and_skipped_whole() {
     let cut = Bytes::from_static(&[0, 0, 0, 8, 0, 0, 0, 0]);
     assert_eq!(Decoder::new(cut).opaque_holding::<u32>(16).unwrap_err().kind, ErrorKind::UnexpectedEnd);
 }
+
+#[derive(Debug, Clone, Copy, PartialEq, Xdr)]
+#[xdr(fixed)]
+struct InOnePiece {
+    small: i32,
+    number: u32,
+    large: i64,
+    long: u64,
+    flag: bool,
+    color: Color,
+    bytes: [u8; 8],
+    pair: Twins,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Xdr)]
+#[xdr(fixed)]
+struct Twins(u32, u64);
+
+#[test]
+fn fixed_struct_is_written_as_its_fields_in_order() {
+    let value = InOnePiece {
+        small: -2,
+        number: 7,
+        large: i64::MIN + 1,
+        long: 0x0102_0304_0506_0708,
+        flag: true,
+        color: Color::Green,
+        bytes: *b"abcdefgh",
+        pair: Twins(9, u64::MAX),
+    };
+    let mut fields = Encoder::new();
+    fields.put(&value.small);
+    fields.put(&value.number);
+    fields.put(&value.large);
+    fields.put(&value.long);
+    fields.put(&value.flag);
+    fields.put(&value.color);
+    fields.put(&value.bytes);
+    fields.put(&value.pair.0);
+    fields.put(&value.pair.1);
+    let bytes = xdr::to_bytes(&value);
+    assert_eq!(&bytes[..], fields.as_slice());
+    assert_eq!(xdr::from_bytes::<InOnePiece>(bytes), Ok(value));
+}

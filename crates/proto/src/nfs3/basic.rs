@@ -3,7 +3,7 @@
 use std::fmt;
 
 use bytes::Bytes;
-use xdr::{Decode, Decoder, Encode, Encoder, Xdr, XdrDecode};
+use xdr::{Decode, Decoder, Encode, Encoder, Xdr};
 
 /// The program number of NFS.
 pub const PROGRAM: u32 = 100_003;
@@ -75,10 +75,12 @@ pub struct CreateVerifier(pub [u8; 8]);
 
 /// Changes when a server may have lost unstable writes (`writeverf3`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Xdr)]
+#[xdr(fixed)]
 pub struct WriteVerifier(pub [u8; 8]);
 
 /// Seconds and nanoseconds since 1970 (`nfstime3`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Xdr)]
+#[xdr(fixed)]
 pub struct Time {
     /// Seconds, without a sign.
     pub seconds: u32,
@@ -88,6 +90,7 @@ pub struct Time {
 
 /// Major and minor number of a device (`specdata3`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Xdr)]
+#[xdr(fixed)]
 pub struct Device {
     /// Major number.
     pub major: u32,
@@ -115,7 +118,8 @@ pub enum FileType {
 }
 
 /// All attributes of an object (`fattr3`): 84 bytes on the wire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, XdrDecode)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Xdr)]
+#[xdr(fixed)]
 pub struct FileAttributes {
     /// Type.
     pub kind: FileType,
@@ -145,41 +149,6 @@ pub struct FileAttributes {
     pub changed: Time,
 }
 
-/// Most replies carry attributes, so they are written in one piece.
-impl Encode for FileAttributes {
-    fn encode(&self, to: &mut Encoder) {
-        let [size, used, fsid, fileid] = [self.size, self.used, self.fsid, self.fileid].map(halves);
-        to.words([
-            self.kind as u32,
-            self.mode,
-            self.links,
-            self.uid,
-            self.gid,
-            size[0],
-            size[1],
-            used[0],
-            used[1],
-            self.device.major,
-            self.device.minor,
-            fsid[0],
-            fsid[1],
-            fileid[0],
-            fileid[1],
-            self.accessed.seconds,
-            self.accessed.nanoseconds,
-            self.modified.seconds,
-            self.modified.nanoseconds,
-            self.changed.seconds,
-            self.changed.nanoseconds,
-        ]);
-    }
-}
-
-/// A hyper integer as two words (RFC 4506 §4.5).
-fn halves(value: u64) -> [u32; 2] {
-    [(value >> 32) as u32, value as u32]
-}
-
 /// Attributes that a reply may carry (`post_op_attr`).
 pub type PostOpAttributes = Option<FileAttributes>;
 
@@ -188,6 +157,7 @@ pub type PostOpHandle = Option<FileHandle>;
 
 /// The attributes that tell whether an object changed (`wcc_attr`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Xdr)]
+#[xdr(fixed)]
 pub struct WccAttributes {
     /// Length in bytes.
     pub size: u64,

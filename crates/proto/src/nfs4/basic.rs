@@ -27,14 +27,17 @@ pub struct ClientId(pub u64);
 
 /// A session (`sessionid4`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Xdr)]
+#[xdr(fixed)]
 pub struct SessionId(pub [u8; 16]);
 
 /// A slot of a session (`slotid4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Xdr)]
+#[xdr(fixed)]
 pub struct SlotId(pub u32);
 
 /// The number of a request in its slot, or of CREATE_SESSION and EXCHANGE_ID (`sequenceid4`). Wraps around.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Xdr)]
+#[xdr(fixed)]
 pub struct SequenceId(pub u32);
 
 impl SequenceId {
@@ -47,6 +50,7 @@ impl SequenceId {
 
 /// Eight bytes that tell apart incarnations of a client or of a write cache (`verifier4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Xdr)]
+#[xdr(fixed)]
 pub struct Verifier(pub [u8; 8]);
 
 /// The part of a stateid that names the state (`other`, RFC 8881 §3.3.12).
@@ -107,6 +111,7 @@ pub struct ChangeInfo {
 
 /// Seconds and nanoseconds since 1970 (`nfstime4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Xdr)]
+#[xdr(fixed)]
 pub struct Time {
     /// Seconds; negative before 1970.
     pub seconds: i64,

@@ -51,6 +51,7 @@ pub struct SequenceArgs {
 
 /// `SEQUENCE4resok`.
 #[derive(Debug, Clone, PartialEq, Eq, Xdr)]
+#[xdr(fixed)]
 pub struct SequenceResult {
     /// The session.
     pub session: SessionId,

@@ -32,6 +32,7 @@ pub struct WriteArgs {
 
 /// `WRITE4resok`.
 #[derive(Debug, Clone, PartialEq, Eq, Xdr)]
+#[xdr(fixed)]
 pub struct WriteResult {
     /// Bytes written.
     pub count: u32,

@@ -147,10 +147,11 @@ impl Decode for Bitmap {
 
 impl Encode for Bitmap {
     fn encode(&self, to: &mut Encoder) {
-        let length = WORDS - self.0.iter().rev().take_while(|word| **word == 0).count();
-        to.length(length);
-        for word in &self.0[..length] {
-            to.u32(*word);
+        match self.0 {
+            [0, 0, 0] => to.u32(0),
+            [first, 0, 0] => to.words([1, first]),
+            [first, second, 0] => to.words([2, first, second]),
+            [first, second, third] => to.words([3, first, second, third]),
         }
     }
 }

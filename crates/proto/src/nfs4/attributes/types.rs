@@ -31,6 +31,7 @@ pub enum FileType {
 
 /// A file system (`fsid4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Xdr)]
+#[xdr(fixed)]
 pub struct FsId {
     /// First part.
     pub major: u64,
@@ -40,6 +41,7 @@ pub struct FsId {
 
 /// A device (`specdata4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Xdr)]
+#[xdr(fixed)]
 pub struct SpecData {
     /// Major number.
     pub major: u32,
@@ -132,18 +134,16 @@ impl Encode for Principal {
     fn encode(&self, to: &mut Encoder) {
         match self {
             Self::Number(number) => {
-                let mut digits = [0; 10];
-                let mut start = digits.len();
+                let length = number.checked_ilog10().map_or(1, |log| log as usize + 1);
+                // The length, and room for ten digits with their padding.
+                let mut bytes = [0; 4 + 12];
+                bytes[3] = length as u8;
                 let mut rest = *number;
-                loop {
-                    start -= 1;
-                    digits[start] = b'0' + (rest % 10) as u8;
+                for digit in bytes[4..4 + length].iter_mut().rev() {
+                    *digit = b'0' + (rest % 10) as u8;
                     rest /= 10;
-                    if rest == 0 {
-                        break;
-                    }
                 }
-                to.opaque(&digits[start..]);
+                to.fixed(&bytes[..4 + length.next_multiple_of(4)]);
             }
             Self::Name(name) => to.opaque(name),
         }

@@ -32,8 +32,7 @@ pub(crate) fn put(reply: &mut Encoder, result: &impl Encode) -> Result<(), Failu
 
 /// Appends a result that is only a status.
 pub(crate) fn answer(reply: &mut Encoder, number: u32, status: Status) -> Status {
-    reply.u32(number);
-    reply.put(&status);
+    reply.words([number, status.code()]);
     status
 }
 

@@ -312,7 +312,7 @@ impl Inner {
     /// Has a new connection upgraded if the options demand it.
     async fn upgrade(&self, link: &Link) -> io::Result<()> {
         let Some(demand) = &self.options.upgrade else { return Ok(()) };
-        let upgrade = demand.perform(link.stream.first(), link.next_xid());
+        let upgrade = demand.perform(link.stream.first(), || link.next_xid());
         let upgraded = tokio::time::timeout(self.options.connect_timeout, Box::pin(upgrade))
             .await
             .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{self, Duration};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use futures_util::FutureExt;
 use rpc::auth::{AuthStatus, Caller, Callers, Protection, Verdict, Verifier};
 use rpc::message::{self, Message};
@@ -25,7 +25,7 @@ use crate::outgoing::Flushed;
 use crate::parked::Parked;
 use crate::places::Activity;
 use crate::turns::{Crowd, Turns};
-use crate::upgrade::{Upgrade, reply_and_upgrade};
+use crate::upgrade::{BeforeUpgrade, HANDSHAKE_BYTE, Upgrade};
 
 /// Bounds of one connection.
 #[derive(Debug, Clone, Copy)]
@@ -72,7 +72,7 @@ pub(crate) enum Ended {
     Panicked,
     /// Not the end: the connection is upgraded behind these replies, and goes on.
     #[error("it is upgraded")]
-    ForUpgrade(Vec<u8>),
+    ForUpgrade(BeforeUpgrade),
     #[error("the other end asked for an upgrade of the connection with other messages under way")]
     UpgradeOutOfOrder,
     #[error("the upgrade of the connection failed: {0}")]
@@ -209,9 +209,9 @@ async fn run<S: Service>(
             }
         })
         .await;
-        let Ended::ForUpgrade(replies) = ended else { break ended };
+        let Ended::ForUpgrade(before) = ended else { break ended };
         // Seldom: most connections need no room for it.
-        if let Err(ended) = Box::pin(driver.upgrade(replies, timer.as_mut(), stop.as_mut())).await {
+        if let Err(ended) = Box::pin(driver.upgrade(before, timer.as_mut(), stop.as_mut())).await {
             break ended;
         }
     };
@@ -610,7 +610,7 @@ where
     fn handle_records(&mut self, context: &mut Context<'_>) -> Result<(), Ended> {
         self.has_left = false;
         while !self.turns.is_over() && self.may_handle() {
-            let Some(record) = self.reader.next_record()? else {
+            let Some(record) = self.next_record()? else {
                 let is_partial = self.reader.is_partial();
                 self.partial_since = is_partial.then(|| self.partial_since.unwrap_or_else(Instant::now));
                 return Ok(());
@@ -624,6 +624,22 @@ where
         self.partial_since = None;
         self.has_left = true;
         Ok(())
+    }
+
+    /// The next record. The handshake of an upgrade may begin a connection without a probe, as clients do that
+    /// reconnect: no record begins with its first byte, as it would be too long.
+    #[inline]
+    fn next_record(&mut self) -> Result<Option<Bytes>, Ended> {
+        match self.reader.next_record() {
+            Ok(record) => Ok(record),
+            Err(_) if self.is_begun_by_handshake() => self.begin_upgrade_at_once(),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn is_begun_by_handshake(&mut self) -> bool {
+        let is_plain = self.upgrade.is_some() && !self.link.stream.is_upgraded();
+        is_plain && self.records == 0 && self.reader.buffer().first() == Some(&HANDSHAKE_BYTE)
     }
 
     fn deadlines(&self) -> Deadlines {
@@ -744,14 +760,24 @@ where
             return Err(Ended::UpgradeOutOfOrder);
         }
         self.buffer.extend_from_slice(reply);
-        Err(Ended::ForUpgrade(std::mem::take(&mut self.buffer)))
+        let replies = std::mem::take(&mut self.buffer);
+        Err(Ended::ForUpgrade(BeforeUpgrade { replies, received: BytesMut::new() }))
     }
 
-    /// Sends `replies` and replaces the stream; until then, calls of ours are queued. The bound of the time
+    /// Leaves the driver's loop for a handshake that has begun without a probe.
+    fn begin_upgrade_at_once(&mut self) -> Result<Option<Bytes>, Ended> {
+        if self.link.has_calls() || !self.link.outgoing.hold() {
+            return Err(Ended::UpgradeOutOfOrder);
+        }
+        let received = std::mem::take(self.reader.buffer());
+        Err(Ended::ForUpgrade(BeforeUpgrade { replies: Vec::new(), received }))
+    }
+
+    /// Sends the replies and replaces the stream; until then, calls of ours are queued. The bound of the time
     /// is `partial_record_timeout`.
     async fn upgrade(
         &mut self,
-        replies: Vec<u8>,
+        before: BeforeUpgrade,
         mut timer: Pin<&mut Sleep>,
         mut stop: Pin<&mut impl Future<Output = ()>>,
     ) -> Result<(), Ended> {
@@ -761,7 +787,7 @@ where
         self.partial_since = None;
         self.want(1)?;
         let link = self.link;
-        let upgraded = reply_and_upgrade(link.stream.first(), replies, Arc::clone(upgrade));
+        let upgraded = before.upgrade(link.stream.first(), Arc::clone(upgrade));
         let mut upgraded = std::pin::pin!(AssertUnwindSafe(upgraded).catch_unwind());
         let deadline = Instant::now() + self.limits.partial_record_timeout;
         let upgraded = poll_fn(|context| {

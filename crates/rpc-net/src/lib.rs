@@ -19,6 +19,7 @@ mod own_host;
 mod parked;
 mod places;
 mod polled;
+mod prefixed;
 mod recent_replies;
 mod server;
 mod stream;

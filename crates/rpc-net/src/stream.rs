@@ -40,6 +40,9 @@ pub trait Stream: Send + Sync + fmt::Debug + 'static {
     /// `WouldBlock` when there is no room; otherwise the stream is lost.
     fn try_write(&self, slices: &[IoSlice<'_>]) -> io::Result<usize>;
 
+    /// Ends both directions. Readers and writers that wait are woken, and find the end of the stream.
+    fn shut_down(&self);
+
     /// Hint: as [`Stream::try_read`], for a caller that looks again and again: it asks the system, whatever a
     /// runtime knows.
     ///
@@ -133,6 +136,11 @@ impl Stream for PlainTcp {
         self.stream.try_write_vectored(slices)
     }
 
+    fn shut_down(&self) {
+        // An error says that the connection has ended already.
+        let _ = rustix::net::shutdown(&self.stream, rustix::net::Shutdown::Both);
+    }
+
     fn look(&self, buffer: &mut BytesMut) -> io::Result<usize> {
         sys::receive_now(&self.stream, buffer)
     }
@@ -184,6 +192,8 @@ mod tests {
         fn try_write(&self, _: &[IoSlice<'_>]) -> io::Result<usize> {
             Err(io::ErrorKind::BrokenPipe.into())
         }
+
+        fn shut_down(&self) {}
     }
 
     #[test]

@@ -6,11 +6,12 @@ use std::io::{self, IoSlice};
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
-use bytes::Bytes;
-use rpc::auth::{AUTH_NONE, AUTH_TLS, Channel, OpaqueAuth, STARTTLS};
+use bytes::{Bytes, BytesMut};
+use rpc::auth::{AUTH_NONE, AUTH_TLS, Channel, OpaqueAuth, PeerCertificate, STARTTLS};
 use rpc::{BoxFuture, CallHeader, Credential, RecordLimits, RecordReader};
 
 use crate::call_frame::{frame_call, with_verifier};
+use crate::prefixed::Prefixed;
 use crate::stream::Stream;
 
 /// Makes a protected stream of a plain one by a handshake with the other end. A server and a client have one
@@ -38,8 +39,8 @@ impl Eq for dyn Upgrade {}
 pub struct Upgraded {
     /// The stream of all further records. Its low-water mark is 1 byte.
     pub stream: Box<dyn Stream>,
-    /// The name under which the other end was authenticated, if it was ([`Channel::Upgraded`]).
-    pub peer_name: Option<Bytes>,
+    /// The certificate by which the other end was authenticated, if it was ([`Channel::Upgraded`]).
+    pub peer: Option<Arc<PeerCertificate>>,
 }
 
 /// The upgrade that a client demands of its server before the first call on each connection.
@@ -57,24 +58,46 @@ pub struct UpgradeDemand {
 const PROBE_REPLY_BYTES_MAX: usize = 512;
 
 impl UpgradeDemand {
-    /// Asks the server for the upgrade, and performs the handshake when the server offers it.
+    /// Asks the server for the upgrade, performs the handshake when the server offers it, and has one NULL
+    /// call answered: a client's handshake ends before the server has looked at the client's certificate.
     ///
     /// # Errors
     /// `Unsupported` when the server does not offer it; `InvalidData` when bytes follow the offer; those of
     /// the stream and of the handshake.
-    pub(crate) async fn perform(&self, stream: Arc<dyn Stream>, xid: u32) -> io::Result<Upgraded> {
-        let header = CallHeader { xid, program: self.program, version: self.version, procedure: 0 };
-        let credential = Credential::Other { flavor: AUTH_TLS, body: Bytes::new() };
-        write_all(&*stream, &frame_call(&header, &credential, |_| ())).await?;
-        let reply = read_only_record(&*stream).await?;
+    pub(crate) async fn perform(
+        &self,
+        stream: Arc<dyn Stream>,
+        mut next_xid: impl FnMut() -> u32,
+    ) -> io::Result<Upgraded> {
+        let probe = Credential::Other { flavor: AUTH_TLS, body: Bytes::new() };
         let offer = OpaqueAuth { flavor: AUTH_NONE, body: STARTTLS };
-        let is_offered =
-            with_verifier(reply, xid, |verifier, results| verifier == offer && results.is_empty());
-        if is_offered != Some(true) {
+        if !self.null(&*stream, next_xid(), &probe, |verifier| verifier == offer).await? {
             let sentence = "the server does not offer the upgrade of the connection that this client demands";
             return Err(io::Error::new(io::ErrorKind::Unsupported, sentence));
         }
-        self.upgrade.upgrade(stream).await
+        let upgraded = self.upgrade.upgrade(stream).await?;
+        if !self.null(&*upgraded.stream, next_xid(), &Credential::None, |_| true).await? {
+            let sentence = "the server refuses NULL after the upgrade of the connection";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, sentence));
+        }
+        Ok(upgraded)
+    }
+
+    /// Calls NULL; true for a success with a verifier that `check` accepts.
+    async fn null(
+        &self,
+        stream: &dyn Stream,
+        xid: u32,
+        credential: &Credential,
+        check: impl FnOnce(OpaqueAuth<'_>) -> bool,
+    ) -> io::Result<bool> {
+        let header = CallHeader { xid, program: self.program, version: self.version, procedure: 0 };
+        let written = write_all(stream, &frame_call(&header, credential, |_| ())).await;
+        // A server that ends the connection may have said before why.
+        let reply = read_only_record(stream).await.map_err(|unread| written.err().unwrap_or(unread));
+        let is_accepted =
+            with_verifier(reply?, xid, |verifier, results| results.is_empty() && check(verifier));
+        Ok(is_accepted == Some(true))
     }
 }
 
@@ -86,9 +109,7 @@ async fn read_only_record(stream: &dyn Stream) -> io::Result<Bytes> {
         if let Some(record) = reader.next_record().map_err(io::Error::other)? {
             return match reader.is_partial() {
                 false => Ok(record),
-                true => {
-                    Err(io::Error::new(io::ErrorKind::InvalidData, "bytes follow the offer of an upgrade"))
-                }
+                true => Err(io::Error::new(io::ErrorKind::InvalidData, "bytes follow the reply to NULL")),
             };
         }
         poll_fn(|context| stream.poll_read_ready(context)).await?;
@@ -116,14 +137,32 @@ async fn write_all(stream: &dyn Stream, mut bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Sends the replies up to the offer completely, then performs the server's part of the handshake.
-pub(crate) async fn reply_and_upgrade(
-    stream: Arc<dyn Stream>,
-    replies: Vec<u8>,
-    upgrade: Arc<dyn Upgrade>,
-) -> io::Result<Upgraded> {
-    write_all(&*stream, &replies).await?;
-    upgrade.upgrade(stream).await
+/// The first byte of a TLS handshake (RFC 8446 §5.1).
+pub(crate) const HANDSHAKE_BYTE: u8 = 0x16;
+
+/// The bytes of a connection before the server's part of a handshake.
+#[derive(Debug)]
+pub(crate) struct BeforeUpgrade {
+    /// Replies that are to be sent, up to the offer.
+    pub(crate) replies: Vec<u8>,
+    /// The beginning of the handshake, where it was received already.
+    pub(crate) received: BytesMut,
+}
+
+impl BeforeUpgrade {
+    /// Sends the replies completely, then performs the server's part of the handshake.
+    pub(crate) async fn upgrade(
+        self,
+        stream: Arc<dyn Stream>,
+        upgrade: Arc<dyn Upgrade>,
+    ) -> io::Result<Upgraded> {
+        write_all(&*stream, &self.replies).await?;
+        let stream = match self.received.is_empty() {
+            true => stream,
+            false => Arc::new(Prefixed::new(stream, self.received)),
+        };
+        upgrade.upgrade(stream).await
+    }
 }
 
 /// The stream of a connection: the one that it began with, or the one after its upgrade.
@@ -145,7 +184,7 @@ impl CurrentStream {
 
     /// Replaces the first stream. A second replacement is ignored.
     pub(crate) fn replace(&self, upgraded: Upgraded) {
-        let channel = Channel::Upgraded { peer_name: upgraded.peer_name };
+        let channel = Channel::Upgraded { peer: upgraded.peer };
         let is_first = self.upgraded.set((upgraded.stream, channel)).is_ok();
         debug_assert!(is_first, "a connection is upgraded at most once");
     }

@@ -107,6 +107,14 @@ impl Stream for End {
         lane.wake();
         Ok(bytes.len())
     }
+
+    fn shut_down(&self) {
+        for lane in self.lanes.iter() {
+            let mut lane = lane.lock();
+            lane.is_ended = true;
+            lane.wake();
+        }
+    }
 }
 
 /// Answers with the arguments.

@@ -9,6 +9,7 @@
 //! | `compound` | COMPOUNDs and their replies, from either side (feature `nfs4`) |
 //! | `session` | a client with a session, over any transport (feature `nfs4`) |
 //! | `script` | a server on a TCP port whose replies a test writes (feature `client`) |
+//! | `authority` | certificates for TLS (feature `authority`) |
 //! | `records` | stable storage in memory whose writes fail or stall as planned (feature `server`) |
 //!
 //! The unit tests of `server` use the first four. There, [`runtime::ManualRuntime`] gets the trait of the
@@ -16,6 +17,8 @@
 
 #![allow(clippy::unwrap_used)] // A peer that cannot go on ends its test.
 
+#[cfg(feature = "authority")]
+pub mod authority;
 #[cfg(feature = "nfs4")]
 pub mod compound;
 pub mod connection;

@@ -9,13 +9,15 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::BytesMut;
-use rpc::auth::{AUTH_TLS, Authenticator, Caller, Channel, Claim, Verdict, Verifier};
+use rpc::auth::{AUTH_TLS, Authenticator, Caller, Channel, Claim, PeerCertificate, Verdict, Verifier};
 use rpc::{BoxFuture, Call, CallHeader, Connection, Credential, Disposition, Refusal, Service};
 use rpc_net::{ServerOptions, Stream, Upgrade, Upgraded, serve};
 use tokio::net::TcpListener;
 use xdr::Encoder;
 
 pub(crate) const PROGRAM: u32 = 400_000;
+/// Answers with nothing.
+const NULL: u32 = 0;
 /// Answers with the principal of the caller.
 pub(crate) const TELL: u32 = 1;
 /// Calls the client back and answers with the results.
@@ -65,6 +67,10 @@ impl Stream for Masked {
         let bytes: Vec<u8> = slices.iter().flat_map(|slice| masked(slice)).collect();
         self.0.try_write(&[IoSlice::new(&bytes)])
     }
+
+    fn shut_down(&self) {
+        self.0.shut_down();
+    }
 }
 
 /// One end of the handshake: the client sends its name in four bytes, then the server does. A name with `?`
@@ -101,7 +107,10 @@ impl Upgrade for MaskUpgrade {
                 say_name();
             }
             done.fetch_add(1, Ordering::SeqCst);
-            Ok(Upgraded { stream: Box::new(Masked(stream)), peer_name: Some(name.freeze()) })
+            Ok(Upgraded {
+                stream: Box::new(Masked(stream)),
+                peer: Some(Arc::new(PeerCertificate { der: name.freeze(), ..PeerCertificate::default() })),
+            })
         })
     }
 }
@@ -116,7 +125,7 @@ impl Authenticator for ByChannel {
         }
         let name: &[u8] = match connection.channel() {
             Channel::Plain => b"plain",
-            Channel::Upgraded { peer_name } => peer_name.as_ref().unwrap(),
+            Channel::Upgraded { peer } => &peer.as_ref().unwrap().der,
         };
         Verdict::Lasting(Arc::new(Caller::named(claim.credential.flavor, name, None)))
     }
@@ -142,6 +151,7 @@ impl Service for Tells {
             call.connection.call(PROGRAM, 1, TELL, Credential::None.into(), Vec::new(), limit)
         };
         match call.header.procedure {
+            NULL => {}
             CALL_BACK => reply.buffer_mut().extend_from_slice(&back().await.unwrap()),
             BEGIN_CALLBACK => drop(tokio::spawn(back())),
             HANG => {

@@ -1,6 +1,8 @@
 //! The channel of a connection, as authenticators see it.
 
-use bytes::Bytes;
+use std::sync::Arc;
+
+use super::PeerCertificate;
 
 /// The flavor that asks a server to upgrade the connection (AUTH_TLS, RFC 9289 §4.1).
 pub const AUTH_TLS: u32 = 7;
@@ -15,8 +17,7 @@ pub enum Channel {
     Plain,
     /// The connection was upgraded, as with TLS.
     Upgraded {
-        /// The name under which the upgrade has authenticated the other end, such as the subject of its
-        /// certificate; `None` for an anonymous peer.
-        peer_name: Option<Bytes>,
+        /// The certificate by which the upgrade has authenticated the other end; `None` for an anonymous peer.
+        peer: Option<Arc<PeerCertificate>>,
     },
 }

@@ -12,6 +12,7 @@ mod channel;
 mod claim;
 mod credential;
 mod credentials;
+mod peer_certificate;
 mod protection;
 mod system;
 
@@ -21,6 +22,7 @@ pub use channel::{AUTH_TLS, Channel, STARTTLS};
 pub use claim::{AuthPlace, Claim, ClaimPlace, OpaqueAuth};
 pub use credential::{AuthStatus, AuthSys, Credential};
 pub use credentials::{CallProtection, Credentials, OnBehalf, Pass, SystemCredentials};
+pub use peer_certificate::PeerCertificate;
 pub use protection::{Protection, Verifier};
 pub use system::SystemAuthenticator;
 

@@ -5,16 +5,18 @@ use std::sync::Arc;
 use bytes::Bytes;
 use xdr::Decoder;
 
-use super::{AUTH_NONE, AUTH_SYS, AuthStatus, AuthSys, Authenticator, Claim, Credential, Verdict};
+use super::{
+    AUTH_NONE, AUTH_SYS, AUTH_TLS, AuthStatus, AuthSys, Authenticator, Claim, Credential, Verdict, Verifier,
+};
 use crate::{CallHeader, Connection, Refusal};
 
-/// Believes AUTH_NONE and AUTH_SYS. Callers of other flavors have no user, and services that ask for one
+/// Believes AUTH_NONE and AUTH_SYS, and offers to upgrade connections (RFC 9289). Callers of other flavors have no user, and services that ask for one
 /// refuse them.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemAuthenticator;
 
 impl Authenticator for SystemAuthenticator {
-    fn judge(&self, _: &CallHeader, claim: &Claim<'_>, _: &[u8], _: &dyn Connection) -> Verdict {
+    fn judge(&self, header: &CallHeader, claim: &Claim<'_>, _: &[u8], _: &dyn Connection) -> Verdict {
         let body = || Bytes::copy_from_slice(claim.credential.body);
         let credential = match claim.credential.flavor {
             AUTH_NONE => Credential::None,
@@ -22,10 +24,22 @@ impl Authenticator for SystemAuthenticator {
                 Ok(sys) => Credential::Sys(sys),
                 Err(_) => return Verdict::Refuse(Refusal::Authentication(AuthStatus::BadCredential)),
             },
+            // The driver of the connection refuses it where there is no upgrade.
+            AUTH_TLS if is_probe(header, claim) => return Verdict::Upgrade(Verifier::starttls()),
+            AUTH_TLS => return Verdict::Refuse(Refusal::Authentication(AuthStatus::BadCredential)),
             flavor => Credential::Other { flavor, body: body() },
         };
         Verdict::Lasting(Arc::new(credential.into()))
     }
+}
+
+/// Whether a call with the flavor AUTH_TLS is the probe: the NULL procedure, with an empty credential and
+/// verifier (RFC 9289 §4.1).
+fn is_probe(header: &CallHeader, claim: &Claim<'_>) -> bool {
+    header.procedure == 0
+        && claim.credential.body.is_empty()
+        && claim.verifier.flavor == AUTH_NONE
+        && claim.verifier.body.is_empty()
 }
 
 fn decode_sys(body: Bytes) -> xdr::Result<AuthSys> {

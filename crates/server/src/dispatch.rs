@@ -194,6 +194,12 @@ impl<F: FileSystem, C: Conflicts, L: LockTable> rpc::Service for Programs<F, C, 
         }
     }
 
+    fn upgrade_failed(&self) {
+        if let Some(nfs4) = &self.nfs4 {
+            nfs4.services().events().upgrades_failed.add(1);
+        }
+    }
+
     fn is_only_backchannel(&self, connection: u64) -> bool {
         self.nfs4
             .as_ref()

@@ -2,8 +2,11 @@
 
 use std::net::SocketAddr;
 
+use rpc::auth::{Channel, PeerCertificate};
 use rpc::{Call, Connection};
 use vfs::Line;
+
+use super::TransportSecurity;
 
 /// A version of NFS. MOUNT and the lock manager belong to NFSv3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -101,6 +104,10 @@ pub struct Caller<'a> {
     pub peer: SocketAddr,
     /// Its principal and user.
     pub rpc: &'a rpc::Caller,
+    /// The protection of its connection.
+    pub transport: TransportSecurity,
+    /// The certificate that its connection was made with.
+    pub certificate: Option<&'a PeerCertificate>,
     /// The version that it speaks.
     pub version: Version,
     /// Where its requests wait for a file system: in the line of their connection.
@@ -111,7 +118,13 @@ impl<'a> Caller<'a> {
     /// Of a call in this version.
     pub fn of(call: &'a Call<'_>, version: Version) -> Self {
         let line = Line::numbered(call.connection.id());
-        Self { peer: call.peer, rpc: call.caller, version, line }
+        let channel = call.connection.channel();
+        let certificate = match channel {
+            Channel::Plain => None,
+            Channel::Upgraded { peer } => peer.as_deref(),
+        };
+        let transport = TransportSecurity::of(channel);
+        Self { peer: call.peer, rpc: call.caller, transport, certificate, version, line }
     }
 
     /// The same, for requests that may wait for a disk on their thread while they are the only ones of the
@@ -134,6 +147,9 @@ pub enum Denied {
     /// Its flavour of authentication is not accepted.
     #[error("the flavour of authentication is not accepted")]
     Flavor,
+    /// Its connection is not protected in a way that is accepted.
+    #[error("the protection of the connection is not accepted")]
+    Transport,
     /// Whether there is a rule for it, or who it is, is not known yet.
     #[error("the name or the groups of the client are not known yet")]
     Later,

@@ -127,7 +127,7 @@ impl<F: FileSystem> Export<F> {
 
     /// True for a caller of a flavor that is accepted from somebody.
     pub fn accepts(&self, caller: &rpc::Caller) -> bool {
-        self.options.rules.iter().any(|rule| rule.accepts(caller))
+        self.options.rules.iter().any(|rule| rule.accepts_flavor(caller))
     }
 
     /// The rule for a caller, whatever its flavour of authentication is.
@@ -140,7 +140,7 @@ impl<F: FileSystem> Export<F> {
             return Err(Denied::Client);
         }
         let (address, directory) = (caller.peer.ip(), self.directory.as_deref());
-        for rule in &self.options.rules {
+        for rule in self.options.rules.iter().filter(|rule| rule.is_for_certificate(caller)) {
             match rule.clients.contain(address, directory) {
                 Some(false) => {}
                 Some(true) => {
@@ -157,25 +157,29 @@ impl<F: FileSystem> Export<F> {
     /// Whose rights a caller has here. Allocates nothing for a caller without supplementary groups.
     ///
     /// # Errors
-    /// As [`Export::rule`], and `Flavor` when that is not accepted.
+    /// As [`Export::rule`], and `Flavor` or `Transport` when that is not accepted.
     pub fn identity(&self, caller: &Caller<'_>) -> Result<Identity, Denied> {
         self.identity_under(self.rule(caller)?, caller)
     }
 
     /// As [`Export::identity`], under the rule that was found for the caller.
     pub(crate) fn identity_under(&self, rule: &Rule, caller: &Caller<'_>) -> Result<Identity, Denied> {
+        if !rule.transports.contains(caller.transport) {
+            return Err(Denied::Transport);
+        }
         let groups = self.directory.as_deref().filter(|_| self.options.manage_gids);
         rule.identity(caller.rpc, groups)
     }
 
-    /// As [`Export::identity`], but nobody where the flavour of authentication is not accepted.
+    /// As [`Export::identity`], but nobody where the flavor of authentication or the protection of the
+    /// connection is not accepted.
     ///
     /// # Errors
     /// As [`Export::rule`], and `Later` when the caller's groups are not known.
     pub(crate) fn identity_or_nobody(&self, caller: &Caller<'_>) -> Result<Identity, Denied> {
         let rule = self.rule(caller)?;
         match self.identity_under(rule, caller) {
-            Err(Denied::Flavor) => Ok(rule.squash.anonymous()),
+            Err(Denied::Flavor | Denied::Transport) => Ok(rule.squash.anonymous()),
             identity => identity,
         }
     }

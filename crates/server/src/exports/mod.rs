@@ -2,6 +2,7 @@
 
 mod back_end;
 mod caller;
+mod certificates;
 mod clients;
 mod directory;
 mod export;
@@ -13,9 +14,11 @@ mod pseudo;
 mod rule;
 mod set;
 mod squash;
+mod transport_security;
 
 pub use back_end::BackEnd;
 pub use caller::{Caller, Denied, OnlyCall, Version, Versions};
+pub use certificates::CertificatePattern;
 pub use clients::{Clients, NamePattern, Network};
 pub use directory::{HostDirectory, Question};
 pub use export::{Export, ExportId, ExportOptions};
@@ -27,3 +30,4 @@ pub use pseudo::{PseudoNode, PseudoTree};
 pub use rule::{Flavor, Rule};
 pub use set::{ExportSet, InvalidExports, Reached, Unreachable};
 pub use squash::Squash;
+pub use transport_security::{TransportSecurities, TransportSecurity};

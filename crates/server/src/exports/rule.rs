@@ -3,7 +3,7 @@
 use rpc::Caller as RpcCaller;
 use vfs::Identity;
 
-use super::{Caller, Clients, Denied, HostDirectory, Squash};
+use super::{Caller, CertificatePattern, Clients, Denied, HostDirectory, Squash, TransportSecurities};
 
 /// Ports below this are for the superuser of the client's host.
 const FIRST_UNPRIVILEGED_PORT: u16 = 1024;
@@ -39,14 +39,19 @@ impl Flavor {
 /// What the clients that it is for may do on an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
-    /// Whom it is for.
+    /// The clients that it is for.
     pub clients: Clients,
+    /// Where it is for clients with certificates only: the certificates, any of which will do. Empty for a
+    /// rule that does not look at them.
+    pub certificates: Vec<CertificatePattern>,
     /// No operation changes anything.
     pub read_only: bool,
     /// Which callers act as nobody.
     pub squash: Squash,
     /// The flavours of authentication that are accepted, best first.
     pub flavors: Vec<Flavor>,
+    /// The protections of connections that are accepted.
+    pub transports: TransportSecurities,
     /// Only calls from ports below 1024 are accepted.
     pub privileged_port: bool,
 }
@@ -56,15 +61,31 @@ impl Default for Rule {
     fn default() -> Self {
         Self {
             clients: Clients::All,
+            certificates: Vec::new(),
             read_only: false,
             squash: Squash::default(),
             flavors: vec![Flavor::Sys, Flavor::None],
+            transports: TransportSecurities::ALL,
             privileged_port: false,
         }
     }
 }
 
 impl Rule {
+    /// True for a caller whose connection has a certificate that the rule is for.
+    pub(super) fn is_for_certificate(&self, caller: &Caller<'_>) -> bool {
+        let matches = |certificate| self.certificates.iter().any(|pattern| pattern.matches(certificate));
+        self.certificates.is_empty() || caller.certificate.is_some_and(matches)
+    }
+
+    /// True when no caller is left for `other` where this rule is tried before it.
+    pub fn covers(&self, other: &Self) -> bool {
+        let has_certificates = |pattern| self.certificates.contains(pattern);
+        let is_wider = self.certificates.is_empty()
+            || (!other.certificates.is_empty() && other.certificates.iter().all(has_certificates));
+        is_wider && self.clients.cover(&other.clients)
+    }
+
     /// Checks the port that a caller comes from.
     ///
     /// # Errors
@@ -77,8 +98,13 @@ impl Rule {
         }
     }
 
+    /// True for a caller whose flavor it accepts, over a connection whose protection it accepts.
+    pub(crate) fn accepts(&self, caller: &Caller<'_>) -> bool {
+        self.accepts_flavor(caller.rpc) && self.transports.contains(caller.transport)
+    }
+
     /// True for a caller of a flavor that it accepts.
-    pub fn accepts(&self, caller: &RpcCaller) -> bool {
+    pub(super) fn accepts_flavor(&self, caller: &RpcCaller) -> bool {
         Flavor::of(caller).is_some_and(|flavor| self.flavors.contains(&flavor))
     }
 
@@ -92,7 +118,7 @@ impl Rule {
         caller: &RpcCaller,
         groups: Option<&dyn HostDirectory>,
     ) -> Result<Identity, Denied> {
-        if !self.accepts(caller) {
+        if !self.accepts_flavor(caller) {
             return Err(Denied::Flavor);
         }
         let Some(user) = caller.user() else { return Ok(self.squash.anonymous()) };

@@ -30,6 +30,8 @@ pub struct Events {
     pub(crate) connections_refused: Counter,
     /// Connections that were closed so that others could be accepted.
     pub(crate) connections_closed_for_others: Counter,
+    /// Connections that were closed because their upgrade to TLS failed.
+    pub(crate) upgrades_failed: Counter,
     /// Delegations that were asked back.
     pub(crate) recalls: Counter,
     /// Delegations that were taken away because their holder did not return them in time.

@@ -212,6 +212,11 @@ fn write_events(text: &mut String, events: &Events) {
             "Connections that were closed so that other clients could connect.",
             events.connections_closed_for_others.get(),
         ),
+        (
+            "primetime_upgrades_failed_total",
+            "Connections that were closed because their upgrade to TLS failed.",
+            events.upgrades_failed.get(),
+        ),
         ("primetime_recalls_total", "Delegations that were asked back.", events.recalls.get()),
         (
             "primetime_delegations_revoked_total",

@@ -52,7 +52,7 @@ async fn walk<F: FileSystem>(
 ) -> Result<Walked, Status> {
     let (export, mut components) = exports.at(path);
     let rule = export.rule(caller).map_err(|denied| match denied {
-        Denied::Client | Denied::Port | Denied::Flavor => Status::AccessDenied,
+        Denied::Client | Denied::Port | Denied::Flavor | Denied::Transport => Status::AccessDenied,
         Denied::Later => Status::ServerFault,
     })?;
     let fs = export.file_system();

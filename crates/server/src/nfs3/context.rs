@@ -222,7 +222,7 @@ impl<'a, F: FileSystem, C: Conflicts> Context<'a, F, C> {
 fn refused(denied: Denied) -> Status {
     match denied {
         Denied::Client => Status::Stale,
-        Denied::Port | Denied::Flavor => Status::AccessDenied,
+        Denied::Port | Denied::Flavor | Denied::Transport => Status::AccessDenied,
         Denied::Later => Status::Jukebox,
     }
 }

@@ -361,7 +361,7 @@ pub(crate) fn refused(denied: Denied) -> Status {
     match denied {
         Denied::Client => Status::Stale,
         Denied::Port => Status::AccessDenied,
-        Denied::Flavor => Status::WrongSecurity,
+        Denied::Flavor | Denied::Transport => Status::WrongSecurity,
         Denied::Later => Status::Delay,
     }
 }

@@ -7,15 +7,16 @@ use xdr::Decoder;
 use crate::exports::Rule;
 use crate::nfs4::engine::context::Context;
 
-/// Checks whether an object may become current under the caller's flavor of authentication. That depends on
-/// the next operation (RFC 8881 §2.6.3.1.1): one that leads elsewhere, or tells the right flavor, must run.
+/// Checks whether an object may become current under the caller's flavor of authentication and the protection
+/// of its connection. That depends on the next operation (RFC 8881 §2.6.3.1.1): one that leads elsewhere, or
+/// tells the right flavor, must run.
 pub(crate) fn check_flavor<F: FileSystem>(
     context: &Context<'_, F>,
     rule: &Rule,
     rest: &Decoder,
 ) -> Result<(), Status> {
     use Operation as O;
-    if rule.accepts(context.caller.rpc) {
+    if rule.accepts(&context.caller) {
         return Ok(());
     }
     let mut rest = rest.clone();

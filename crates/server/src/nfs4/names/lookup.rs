@@ -56,7 +56,7 @@ pub(crate) fn accepts<F: FileSystem>(
     object: &Object<'_, F>,
 ) -> Result<bool, Status> {
     let rule = object.export.rule(&context.caller).map_err(refused)?;
-    Ok(rule.accepts(context.caller.rpc))
+    Ok(rule.accepts(&context.caller))
 }
 
 /// As [`child`], whatever the caller's flavour of authentication is.

@@ -374,7 +374,7 @@ impl<F: FileSystem> Listing<'_, '_, F> {
         let Ok(Leads::Into(export)) = crossing else { return Ok(false) };
         let object = self.context.object_of(export, export.file_system().root());
         let rule = export.rule(&self.context.caller).map_err(refused)?;
-        let values = match rule.accepts(self.context.caller.rpc) {
+        let values = match rule.accepts(&self.context.caller) {
             true => match object.attributes().await {
                 Ok(found) => attributes::of(self.context, &object, &found, self.wanted).await?,
                 Err(error) => attributes::of_error(status::of(error)),

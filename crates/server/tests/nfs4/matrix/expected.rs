@@ -55,8 +55,8 @@ fn who(caller: Caller, squashing: Squashing) -> Who {
 
 pub(crate) fn of(rule: RuleOf, caller: Caller, approach: Approach, does: Does) -> Said {
     match approach {
-        Approach::WrongNetwork | Approach::WrongVersion => return Said::Absent,
-        Approach::InsecurePort | Approach::WrongFlavor => return Said::Denied,
+        Approach::WrongNetwork | Approach::WrongCertificate | Approach::WrongVersion => return Said::Absent,
+        Approach::InsecurePort | Approach::WrongFlavor | Approach::Unprotected => return Said::Denied,
         Approach::Right => {}
     }
     if does.changes && rule.read_only {

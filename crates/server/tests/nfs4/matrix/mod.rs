@@ -60,7 +60,9 @@ fn nfs4_says_what_the_manual_says() {
             let said = nfs4::run(&place, name, place.caller(caller, approach));
             let expected = match expected::of(rule, caller, approach, *does) {
                 // NFSv4 has a word for it, and it must not stand in the way of who asks for the right one.
-                Said::Denied if approach == Approach::WrongFlavor => nfs4::wrong_flavor(name),
+                Said::Denied if matches!(approach, Approach::WrongFlavor | Approach::Unprotected) => {
+                    nfs4::wrong_flavor(name)
+                }
                 other => other,
             };
             assert_eq!(said, expected, "{name} by {caller:?}, {approach:?}, under {rule:?}");

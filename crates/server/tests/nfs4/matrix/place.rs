@@ -7,8 +7,8 @@ use proto::nfs4::attributes::{AttributeValues, Principal};
 use proto::nfs4::{CreateArgs, CreateHow, CreateType, GetFhResult, LookupArgs, OpenResult};
 use proto::nfs4::{FileHandle, Operation, SetAttrArgs, StateId, Status, share};
 use server::exports::{
-    BackEnd, Clients, Export, ExportId, ExportOptions, ExportPath, ExportSet, Exports, Flavor, Network, Rule,
-    Squash, Version, Versions,
+    BackEnd, CertificatePattern, Clients, Export, ExportId, ExportOptions, ExportPath, ExportSet, Exports,
+    Flavor, Network, Rule, Squash, TransportSecurities, TransportSecurity, Version, Versions,
 };
 use state::{Limits, State};
 use vfs::Timestamp;
@@ -74,13 +74,24 @@ pub(crate) enum Approach {
     InsecurePort,
     /// Without ids, where they are wanted.
     WrongFlavor,
+    /// Over a plain connection, where only those with TLS are accepted.
+    Unprotected,
+    /// Without a certificate, where the rule is for one.
+    WrongCertificate,
     /// In one that the export is not there for.
     WrongVersion,
 }
 
 impl Approach {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Right, Self::WrongNetwork, Self::InsecurePort, Self::WrongFlavor, Self::WrongVersion];
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Right,
+        Self::WrongNetwork,
+        Self::InsecurePort,
+        Self::WrongFlavor,
+        Self::Unprotected,
+        Self::WrongCertificate,
+        Self::WrongVersion,
+    ];
 }
 
 /// The server, and what there is: a directory that everybody may change with the file `f`, of user 1000 and
@@ -157,9 +168,19 @@ fn options(rule: RuleOf, approach: Approach) -> ExportOptions {
     let network = Network { address: IpAddr::from([10, 0, 0, 0]), prefix_bits: 8 };
     let rule = Rule {
         clients: Clients::Networks(vec![network]),
+        certificates: match approach {
+            Approach::WrongCertificate => {
+                vec![CertificatePattern { dns: Some("ann".to_owned()), ..CertificatePattern::default() }]
+            }
+            _ => Vec::new(),
+        },
         read_only: rule.read_only,
         squash: rule.squashing.squash(),
         flavors: vec![Flavor::Sys],
+        transports: match approach {
+            Approach::Unprotected => [TransportSecurity::Tls].into_iter().collect(),
+            _ => TransportSecurities::ALL,
+        },
         privileged_port: true,
     };
     // In another version than those that are tried.

@@ -13,7 +13,7 @@ use state::Limits;
 use super::descriptors::Descriptors;
 use super::exports::{nearest, parse_classic, specs};
 use super::memory_limit::default_budget_bytes;
-use super::{ExportSpec, ExportTable, PortMapMode, ServeOptions};
+use super::{ExportSpec, ExportTable, PortMapMode, ServeOptions, TlsTable};
 
 /// The fewest connections that are allowed unless fewer are asked for.
 const CONNECTIONS_MIN: usize = 16;
@@ -73,6 +73,9 @@ pub struct Config {
     /// A table of exports as in exports(5), instead of a directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exports: Option<PathBuf>,
+    /// The certificate for RPC-with-TLS; connections stay plain without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsTable>,
     /// The bounds.
     pub limits: ConfigLimits,
     /// Directories with their rules, instead of one.
@@ -238,6 +241,7 @@ impl Default for Config {
             host_name: None,
             hide_exports: false,
             exports: None,
+            tls: None,
             limits: ConfigLimits::default(),
             export: Vec::new(),
             specs: Vec::new(),
@@ -421,6 +425,7 @@ impl Config {
             limits: limits.state(),
             // What has been checked has no error here.
             net: ServerOptions { tcp: self.tcp().unwrap_or_default(), ..limits.net() },
+            tls: self.tls.clone(),
             retries: limits.retries(),
         }
     }

@@ -8,6 +8,7 @@
 
 mod back_ends;
 mod builder;
+mod certificate;
 mod config;
 pub mod control;
 mod descriptors;
@@ -32,8 +33,11 @@ mod world;
 
 pub use back_ends::{BackEnds, OpenBackEnd, Opening};
 pub use builder::{Server, ServerBuilder};
+pub use certificate::TlsTable;
 pub use config::{Config, ConfigError, ConfigLimits};
-pub use exports::{BackEndChoice, ClientTable, ExportSpec, ExportTable, ExportsError, Reloaded, SquashKey};
+pub use exports::{
+    BackEndChoice, CertificateTable, ClientTable, ExportSpec, ExportTable, ExportsError, Reloaded, SquashKey,
+};
 pub use options::ServeOptions;
 pub use port_map_mode::PortMapMode;
 pub use side_listeners::SideError;

@@ -7,7 +7,7 @@ use rpc_net::ServerOptions;
 use server::retries::RetryLimits;
 use state::Limits;
 
-use super::{BackEnds, ExportSpec, PortMapMode};
+use super::{BackEnds, ExportSpec, PortMapMode, TlsTable};
 
 /// What to serve, and how.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +36,8 @@ pub struct ServeOptions {
     pub limits: Limits,
     /// The bounds of connections.
     pub net: ServerOptions,
+    /// The certificate for RPC-with-TLS (RFC 9289); connections stay plain without one.
+    pub tls: Option<TlsTable>,
     /// The bounds of what is kept for clients without sessions that send calls again.
     pub retries: RetryLimits,
     /// Where counters are told over HTTP; port 0 takes a free one, and without an address nothing is counted.
@@ -66,6 +68,7 @@ impl ServeOptions {
             memory_bytes_max: super::memory_limit::default_budget_bytes(),
             limits: Limits::default(),
             net: ServerOptions::default(),
+            tls: None,
             retries: RetryLimits::default(),
             metrics: None,
             idmap_domain: None,
@@ -82,6 +85,7 @@ impl ServeOptions {
             ("listen", self.listen == other.listen),
             ("congestion", self.net.tcp.congestion == other.net.tcp.congestion),
             ("socket_buffer", self.net.tcp.socket_buffer_bytes == other.net.tcp.socket_buffer_bytes),
+            ("tls", self.tls == other.tls),
             ("state_dir", self.state_directory == other.state_directory),
             ("delegations", self.delegations == other.delegations),
             ("local_changes", self.local_changes == other.local_changes),

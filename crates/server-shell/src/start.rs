@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use rpc_net::memory::MemoryBudget;
 use server::dispatch::Programs;
+use server::exports::TransportSecurity;
 use server::host_monitor::Restart;
 use server::nfs4::{Nfs4, Nfs4Options, OwnerNames};
 use server::nsm1::Nsm1;
@@ -19,13 +20,13 @@ use server::runtime::Runtime;
 use server::services::StateService;
 use server::stable::{Forgetful, StableRecords};
 use state::{Now, State};
+use tls::ServerUpgrade;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use vfs::local::raise_descriptor_limit;
 
-use super::ServeOptions;
 use super::control::Controlled;
 use super::descriptors::Descriptors;
 use super::exports::{
@@ -41,6 +42,7 @@ use super::records::{Records, RecoveredRecords};
 use super::side_listeners::{SideError, SideListeners};
 use super::state_files::StateFiles;
 use super::world::TokioWorld;
+use super::{ServeOptions, TlsTable, certificate};
 
 /// Connections that wait to be accepted.
 const BACKLOG: u32 = 1024;
@@ -87,6 +89,9 @@ pub enum StartError {
         /// Why.
         source: io::Error,
     },
+    /// The certificate cannot be used.
+    #[error(transparent)]
+    Tls(#[from] tls::Error),
     /// Clients of NFSv3 cannot find the programs.
     #[error(transparent)]
     Side(#[from] SideError),
@@ -108,6 +113,7 @@ pub struct Running {
     records: Option<Arc<Records>>,
     files: Option<Arc<StateFiles>>,
     side: SideListeners,
+    upgrade: Option<ServerUpgrade>,
 }
 
 impl Running {
@@ -170,8 +176,15 @@ impl Running {
     /// # Errors
     /// See [`ExportsError`]; then everything is as it was.
     pub async fn reload(&self, options: &ServeOptions) -> Result<Reloaded, ExportsError> {
+        // A table [tls] that is new waits for the next start.
+        check_transports(&options.exports, self.options.tls.as_ref())?;
         let (keeper, exports, hides) =
             (Arc::clone(&self.keeper), options.exports.clone(), options.hide_exports);
+        if let Some(upgrade) = &self.upgrade
+            && let Err(error) = upgrade.reload()
+        {
+            certificate::tell(&error);
+        }
         let reloaded = reload_by(keeper, exports, hides, self.files.clone()).await?;
         Ok(Reloaded { needs_restart: self.options.differences(options), ..reloaded })
     }
@@ -212,6 +225,8 @@ fn start_with<'a>(
     listen: Listen<'a>,
 ) -> Pin<Box<dyn Future<Output = Result<Running, StartError>> + Send + 'a>> {
     Box::pin(async move {
+        let upgrade = options.tls.as_ref().map(TlsTable::upgrade).transpose()?;
+        check_transports(&options.exports, options.tls.as_ref())?;
         let probes = Probes::default();
         let identity = prepare_state(options, &probes)?;
         let memory = MemoryBudget::new(options.memory_bytes_max);
@@ -239,9 +254,10 @@ fn start_with<'a>(
         tell_hosts(&services, restart);
         let (stop, stopped) = oneshot::channel();
         let mut net = options.net.clone();
+        net.upgrade = upgrade.clone().map(|upgrade| Arc::new(upgrade) as _);
         net.connections_max = net.connections_max.min(Descriptors::of(raise_descriptor_limit()).connections);
         let (service, ticked) = (Arc::clone(&programs), (services.clone(), Arc::clone(&keeper)));
-        let retried = Arc::clone(&keeper);
+        let (retried, reviewed) = (Arc::clone(&keeper), upgrade.clone());
         let (budget, told) = (Arc::clone(&memory), Arc::clone(&programs));
         let told = memory_use::tell_forever(Arc::clone(&memory), services.clone(), told);
         let task = tokio::spawn(async move {
@@ -263,6 +279,7 @@ fn start_with<'a>(
                 never = told => match never {},
                 never = tick_forever(ticked) => match never {},
                 never = retry_forever(retried) => match never {},
+                never = certificate::review_forever(reviewed) => match never {},
             }
         });
         Ok(Running {
@@ -279,8 +296,28 @@ fn start_with<'a>(
             records,
             files,
             side,
+            upgrade,
         })
     })
+}
+
+/// Checks that clients can reach every export: one that accepts protected connections only needs a certificate,
+/// and rules for certificates of clients need authorities.
+fn check_transports(exports: &[ExportSpec], tls: Option<&TlsTable>) -> Result<(), ExportsError> {
+    let looks_at_certificates =
+        |spec: &&ExportSpec| spec.options.rules.iter().any(|rule| !rule.certificates.is_empty());
+    if tls.is_none_or(|tls| tls.client_authorities.is_none())
+        && let Some(spec) = exports.iter().find(looks_at_certificates)
+    {
+        return Err(ExportsError::NoClientAuthorities { path: spec.path.clone() });
+    }
+    let accepts_plain = |spec: &&ExportSpec| {
+        spec.options.rules.iter().any(|rule| rule.transports.contains(TransportSecurity::None))
+    };
+    match exports.iter().find(|spec| !accepts_plain(spec)) {
+        Some(spec) if tls.is_none() => Err(ExportsError::NoCertificate { path: spec.path.clone() }),
+        _ => Ok(()),
+    }
 }
 
 /// In a box for the same reason as [`start_with`].

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use server_shell::control::{Control, ReloadRequest, SOCKET_NAME, protocol};
-use server_shell::{Config, PortMapMode, Running, ServeOptions, ServingRuntime, default_state_directory};
+use server_shell::{
+    Config, PortMapMode, Running, ServeOptions, ServingRuntime, TlsTable, default_state_directory,
+};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
@@ -86,6 +88,18 @@ pub(crate) struct Arguments {
     /// Show NFSv4.1 clients owners as NAME@DOMAIN, by this host's name service, instead of as numbers
     #[arg(long, value_name = "DOMAIN")]
     idmap_domain: Option<String>,
+    /// Offer TLS (RFC 9289) with the certificate in this file, followed by its issuers (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The private key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// Accept certificates of clients that the authorities in this file have signed (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_client_ca: Option<PathBuf>,
+    /// Refuse the certificates that the lists in this file revoke, and end their connections (CRL, PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_client_ca")]
+    tls_client_crl: Option<PathBuf>,
     /// How clients of NFSv3 find the ports: `none`, they are told; `register` with a running rpcbind;
     /// `builtin`, this server answers at port 111. Without it they cannot share locks [default: none]
     #[arg(long, value_name = "HOW")]
@@ -254,6 +268,14 @@ fn config(arguments: &Arguments) -> Result<Config, Failure> {
     config.metrics = arguments.metrics.or(config.metrics);
     config.idmap_domain = arguments.idmap_domain.clone().or(config.idmap_domain);
     config.portmap = arguments.portmap.unwrap_or(config.portmap);
+    if let (Some(certificate), Some(key)) = (&arguments.tls_cert, &arguments.tls_key) {
+        config.tls = Some(TlsTable {
+            certificate: certificate.clone(),
+            key: key.clone(),
+            client_authorities: arguments.tls_client_ca.clone(),
+            client_revocations: arguments.tls_client_crl.clone(),
+        });
+    }
     config.read_only |= arguments.read_only;
     config.no_root_squash |= arguments.no_root_squash;
     config.asynchronous |= arguments.asynchronous;

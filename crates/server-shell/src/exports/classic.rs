@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use server::exports::{Clients, ExportPath, NamePattern, Network, Version, Versions};
 
 use super::tables::WrongAt;
-use super::terms::{Draft, Squashed, Terms, Wrong, clients, flavors, id, nearest};
+use super::terms::{Draft, Squashed, Terms, Wrong, clients, flavors, id, nearest, transports};
 use super::words::{Word, lines};
 use super::{BackEndChoice, ExportSpec};
 
@@ -174,10 +174,7 @@ impl Options {
             ("fsid", Some("0" | "root")) => self.is_root = true,
             // Handles are bound to a number that is kept with the directory.
             ("fsid", Some(value)) if is_fsid(value) => {}
-            ("xprtsec", Some("none")) => {}
-            ("xprtsec", Some(_)) => {
-                return Err(format!("`{option}` needs TLS, which this server does not have; leave it out"));
-            }
+            ("xprtsec", Some(value)) => self.terms.transports = Some(transports(value.split(':'))?),
             (word, None) if AS_IT_IS.contains(&word) => {}
             (word, Some(_)) if FOLLOWED.contains(&word) => {
                 return Err(format!("`{option}` has a value that `{word}` does not take; see exports(5)"));
@@ -396,7 +393,7 @@ mod tests {
             ("/a x\n/a x(rw)", 2, "never applies"),
             ("/a\\4 x", 1, "three octal digits"),
             ("\"/a x", 1, "closing"),
-            ("/a *(xprtsec=mtls)", 1, "TLS"),
+            ("/a *(xprtsec=mtsl)", 1, "did you mean `mtls`?"),
         ] {
             let (at, wrong) = wrong(text);
             assert!(at == line && wrong.contains(reason), "{text:?}: line {at}: {wrong}");

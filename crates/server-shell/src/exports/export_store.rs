@@ -65,6 +65,23 @@ pub enum ExportsError {
     /// They cannot stand together.
     #[error("{reason}; {mend}", reason = .0, mend = mend(.0))]
     Invalid(#[from] InvalidExports),
+    /// An export asks for TLS, and there is no certificate.
+    #[error(
+        "the export {path} accepts no plain connections, and the server has no certificate; name one in [tls]"
+    )]
+    NoCertificate {
+        /// Its path.
+        path: ExportPath,
+    },
+    /// A rule of an export is for certificates of clients, and the server asks no client for one.
+    #[error(
+        "the export {path} has rules for certificates of clients, and the server has no authorities for them; \
+         name them in [tls] as client_authorities"
+    )]
+    NoClientAuthorities {
+        /// Its path.
+        path: ExportPath,
+    },
 }
 
 /// What became of the exports of a running server.

@@ -1,5 +1,6 @@
 //! What is exported: opening the directories, and replacing the exports of a running server.
 
+mod certificates;
 mod classic;
 mod export_source;
 mod export_store;
@@ -16,6 +17,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+pub use certificates::CertificateTable;
 pub(super) use classic::parse as parse_classic;
 pub(super) use export_source::check_state_is_outside;
 pub(super) use export_store::{ExportStore, Exported, Terms};

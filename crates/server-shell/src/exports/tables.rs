@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use server::exports::{Clients, ExportPath, Flavor, Rule, Squash, Version, Versions};
+use server::exports::{Clients, ExportPath, Flavor, Rule, Squash, TransportSecurity, Version, Versions};
 use toml::Spanned;
 
-use super::terms::{Draft, Squashed, Terms, Wrong, clients, flavors, id, versions};
+use super::certificates::{CertificateTable, patterns};
+use super::terms::{Draft, Squashed, Terms, Wrong, clients, flavors, id, transports, versions};
 use super::{BackEndChoice, ExportSpec};
 use crate::back_ends::DEFAULT;
 
@@ -53,6 +54,10 @@ pub struct ExportTable {
     /// The flavours of authentication that are accepted, best first: "sys", "none".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub security: Option<Spanned<Vec<String>>>,
+    /// The protections of connections that are accepted: "none", "tls" and "mtls" (a client with a verified
+    /// certificate); all, when nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub xprtsec: Option<Spanned<Vec<String>>>,
     /// Accept calls from ports below 1024 only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secure: Option<bool>,
@@ -82,9 +87,17 @@ pub struct ClientTable {
     /// The flavours of authentication that are accepted, best first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub security: Option<Spanned<Vec<String>>>,
+    /// The protections of connections that are accepted: "none", "tls" and "mtls" (a client with a verified
+    /// certificate); all, when nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub xprtsec: Option<Spanned<Vec<String>>>,
     /// Accept calls from ports below 1024 only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secure: Option<bool>,
+    /// Certificates of clients (`mtls`), any of which will do; clients with others, or without one, are left to
+    /// the tables behind this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certificates: Option<Spanned<Vec<CertificateTable>>>,
 }
 
 /// Who acts as nobody.
@@ -160,6 +173,13 @@ fn rules(
     let mut rules = Vec::new();
     for client in &table.client {
         let terms = terms_of_client(client, line_of)?.or(terms);
+        if let Some(certificates) = &client.certificates
+            && terms.transports.is_some_and(|transports| !transports.contains(TransportSecurity::MutualTls))
+        {
+            let wrong =
+                "rules for certificates are for connections with `mtls`; add it to `xprtsec`".to_owned();
+            return Err((line_of(certificates.span().start), wrong));
+        }
         if client.hosts.is_empty() {
             return Err((
                 line,
@@ -193,7 +213,9 @@ fn terms_of_export(table: &ExportTable, line_of: &impl Fn(usize) -> usize) -> Re
         anonuid: checked(&table.anonuid, line_of, |number| id(*number))?,
         anongid: checked(&table.anongid, line_of, |number| id(*number))?,
         security: checked(&table.security, line_of, |words| flavors(words.iter().map(String::as_str)))?,
+        transports: checked(&table.xprtsec, line_of, |words| transports(words.iter().map(String::as_str)))?,
         secure: table.secure,
+        certificates: None,
     })
 }
 
@@ -204,7 +226,9 @@ fn terms_of_client(client: &ClientTable, line_of: &impl Fn(usize) -> usize) -> R
         anonuid: checked(&client.anonuid, line_of, |number| id(*number))?,
         anongid: checked(&client.anongid, line_of, |number| id(*number))?,
         security: checked(&client.security, line_of, |words| flavors(words.iter().map(String::as_str)))?,
+        transports: checked(&client.xprtsec, line_of, |words| transports(words.iter().map(String::as_str)))?,
         secure: client.secure,
+        certificates: checked(&client.certificates, line_of, |tables| patterns(tables))?,
     })
 }
 
@@ -253,6 +277,7 @@ impl From<&ExportSpec> for ExportTable {
             anonuid: None,
             anongid: None,
             security: None,
+            xprtsec: None,
             secure: None,
             client: spec.options.rules.iter().map(ClientTable::from).collect(),
         }
@@ -285,7 +310,12 @@ impl From<&Rule> for ClientTable {
             anonuid: Some(unplaced(uid.into())),
             anongid: Some(unplaced(gid.into())),
             security: Some(unplaced(rule.flavors.iter().map(flavor).collect())),
+            xprtsec: Some(unplaced(
+                rule.transports.iter().map(|security| security.name().to_owned()).collect(),
+            )),
             secure: Some(rule.privileged_port),
+            certificates: (!rule.certificates.is_empty())
+                .then(|| unplaced(rule.certificates.iter().map(CertificateTable::from).collect())),
         }
     }
 }

@@ -5,7 +5,8 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use server::exports::{
-    Clients, ExportOptions, ExportPath, Flavor, NamePattern, Network, Rule, Squash, Version, Versions,
+    CertificatePattern, Clients, ExportOptions, ExportPath, Flavor, NamePattern, Network, Rule, Squash,
+    TransportSecurities, TransportSecurity, Version, Versions,
 };
 
 use super::{BackEndChoice, ExportSpec};
@@ -29,7 +30,9 @@ pub(super) struct Terms {
     pub(super) anonuid: Option<u32>,
     pub(super) anongid: Option<u32>,
     pub(super) security: Option<Vec<Flavor>>,
+    pub(super) transports: Option<TransportSecurities>,
     pub(super) secure: Option<bool>,
+    pub(super) certificates: Option<Vec<CertificatePattern>>,
 }
 
 impl Terms {
@@ -41,7 +44,9 @@ impl Terms {
             anonuid: self.anonuid.or(others.anonuid),
             anongid: self.anongid.or(others.anongid),
             security: self.security.clone().or_else(|| others.security.clone()),
+            transports: self.transports.or(others.transports),
             secure: self.secure.or(others.secure),
+            certificates: self.certificates.clone().or_else(|| others.certificates.clone()),
         }
     }
 
@@ -57,9 +62,11 @@ impl Terms {
         let default = Rule::default();
         Rule {
             clients,
+            certificates: self.certificates.clone().unwrap_or_default(),
             read_only: self.read_only.unwrap_or(default.read_only),
             squash,
             flavors: self.security.clone().unwrap_or(default.flavors),
+            transports: self.transports.unwrap_or(default.transports),
             privileged_port: self.secure.unwrap_or(default.privileged_port),
         }
     }
@@ -82,7 +89,7 @@ pub(super) fn flavor(word: &str) -> Result<Flavor, Wrong> {
             Err(format!("`{word}` needs Kerberos, which this server does not have; use `sys` or `none`"))
         }
         "tls" | "mtls" => {
-            Err(format!("`{word}` needs TLS, which this server does not have; use `sys` or `none`"))
+            Err(format!("`{word}` protects connections and authenticates no user; say it as `xprtsec`"))
         }
         _ => Err(format!("`{word}` is no flavour of authentication{}", nearest(word, &["sys", "none"]))),
     }
@@ -101,6 +108,21 @@ pub(super) fn flavors<'w>(words: impl Iterator<Item = &'w str>) -> Result<Vec<Fl
         return Err("no flavour of authentication is named; use `sys`, `none` or both".to_owned());
     }
     Ok(flavors)
+}
+
+/// Protections of connections, by the names of exports(5).
+pub(super) fn transports<'w>(words: impl Iterator<Item = &'w str>) -> Result<TransportSecurities, Wrong> {
+    let mut found = Vec::new();
+    for word in words {
+        let named = TransportSecurity::ALL.into_iter().find(|security| security.name() == word);
+        found.push(named.ok_or_else(|| {
+            format!("`{word}` is no protection of connections{}", nearest(word, &["none", "tls", "mtls"]))
+        })?);
+    }
+    if found.is_empty() {
+        return Err("no protection of connections is named; use `none`, `tls` or `mtls`".to_owned());
+    }
+    Ok(found.into_iter().collect())
 }
 
 /// Versions of NFS; `4` means all of its minor versions.
@@ -239,8 +261,7 @@ impl Draft {
     pub(super) fn finish(self) -> Result<ExportSpec, (usize, Wrong)> {
         for (index, (line, rule)) in self.rules.iter().enumerate() {
             let earlier = &self.rules[..index];
-            if let Some((other, wider)) = earlier.iter().find(|(_, other)| other.clients.cover(&rule.clients))
-            {
+            if let Some((other, wider)) = earlier.iter().find(|(_, other)| other.covers(rule)) {
                 let (clients, wider) = (&rule.clients, &wider.clients);
                 return Err((
                     *line,

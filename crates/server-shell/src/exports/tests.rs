@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use rpc::Credential;
-use server::exports::{Caller, ExportPath, Rule, Unreachable, Version};
+use server::exports::{Caller, ExportPath, Rule, TransportSecurity, Unreachable, Version};
 use tempfile::TempDir;
 use vfs::{Error, FileSystem, Handle};
 
@@ -61,6 +61,8 @@ fn reached(keeper: &ExportStore, handle: &Handle) -> Result<ExportPath, Unreacha
     let caller = Caller {
         peer: ([127, 0, 0, 1], 900).into(),
         rpc: &nobody,
+        certificate: None,
+        transport: TransportSecurity::None,
         version: Version::V3,
         line: vfs::Line::default(),
     };

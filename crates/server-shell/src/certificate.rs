@@ -1,0 +1,66 @@
+//! TLS of a server, as a configuration asks for it (RFC 9289).
+
+use std::convert::Infallible;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+use tls::{CertificateFiles, ClientTrust, ServerUpgrade};
+use tokio::runtime::Handle;
+use tokio::time::MissedTickBehavior;
+
+use super::own_work::spawn_blocking;
+
+/// How often the files are looked at. A change counts when it is seen twice, so a certificate that is revoked
+/// ends its connections within a second.
+const REVIEW: Duration = Duration::from_millis(300);
+
+/// The certificate of a server, and its trust in those of clients: the table `[tls]` of a configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct TlsTable {
+    /// The file of the certificate, followed by those of its issuers, in PEM form.
+    pub certificate: PathBuf,
+    /// The file of the private key in PEM form.
+    pub key: PathBuf,
+    /// The file of the authorities whose certificates clients may show (`mtls`), in PEM form. Without it no
+    /// client is asked for one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_authorities: Option<PathBuf>,
+    /// The file of the lists of certificates that these authorities have revoked (CRL), in PEM form.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_revocations: Option<PathBuf>,
+}
+
+impl TlsTable {
+    pub(super) fn upgrade(&self) -> Result<ServerUpgrade, tls::Error> {
+        let identity = CertificateFiles { certificate: self.certificate.clone(), key: self.key.clone() };
+        let clients = self
+            .client_authorities
+            .clone()
+            .map(|authorities| ClientTrust { authorities, revocations: self.client_revocations.clone() });
+        ServerUpgrade::new(identity, clients)
+    }
+}
+
+/// Reads changed files again, and ends the connections of clients that are not trusted any more.
+pub(super) async fn review_forever(upgrade: Option<ServerUpgrade>) -> Infallible {
+    let Some(upgrade) = upgrade else { return std::future::pending().await };
+    let mut ticks = tokio::time::interval(REVIEW);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let reviewed = upgrade.clone();
+        let review = move || reviewed.review(SystemTime::now());
+        match spawn_blocking(&Handle::current(), review).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tell(&error),
+            Err(panicked) => tracing::error!(%panicked, "certificates were not looked at"),
+        }
+    }
+}
+
+/// Says that files were not read again.
+pub(super) fn tell(error: &tls::Error) {
+    tracing::error!(%error, "the files of TLS were not read again, and their old content stays in use");
+}

@@ -97,6 +97,7 @@ mod shared;
 mod slots;
 mod sparse;
 pub mod tap;
+mod transport_security;
 mod tree;
 mod url;
 mod walk;
@@ -124,6 +125,7 @@ pub use rpc_net::{CongestionControl, TcpOptions};
 
 pub use options::{AttributeTimeouts, LookupCache, Options, ProgramPorts, Version, Waits, WriteDelegations};
 pub use tap::{Cost, Request, RequestStats, Snapshot, Tap};
+pub use transport_security::{TlsOptions, TransportSecurity};
 pub use tree::{Descend, Location, Progress, TreeEntry, TreeFailure, TreeOptions, TreeProgress, TreeReport};
 pub use url::{DEFAULT_PORT, Url, UrlError};
 pub use watcher::Watcher;

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use rpc_net::TcpOptions;
 
+use crate::transport_security::{TlsOptions, TransportSecurity};
+
 /// Where the programs beside NFS are (NFSv3), where that is not the port of NFS.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ProgramPorts {
@@ -160,6 +162,10 @@ pub struct Options {
     pub connections: u32,
     /// Settings of TCP for these connections (`congestion`, `socket_buffer`).
     pub tcp: TcpOptions,
+    /// The protection of these connections (`xprtsec`).
+    pub transport_security: TransportSecurity,
+    /// Certificates and keys of that protection (`tls_ca`, `tls_cert`, `tls_key`, `tls_name`).
+    pub tls: TlsOptions,
     /// The largest READ in bytes (`rsize`); the server's limit applies too.
     pub read_bytes_max: u32,
     /// The largest WRITE in bytes (`wsize`); the server's limit applies too.
@@ -224,6 +230,8 @@ impl Default for Options {
             versions: vec![Version::V4_2, Version::V4_1, Version::V3],
             connections: 1,
             tcp: TcpOptions::default(),
+            transport_security: TransportSecurity::default(),
+            tls: TlsOptions::default(),
             read_bytes_max: 1 << 20,
             write_bytes_max: 1 << 20,
             timeout: Duration::from_secs(60),

@@ -20,6 +20,11 @@ impl Server {
         Self { address, host: host.into() }
     }
 
+    /// The name, or the address where the server was named by that.
+    pub(crate) fn host(&self) -> &str {
+        &self.host
+    }
+
     /// The same host, another port.
     pub(crate) fn at_port(&self, port: u16) -> Self {
         Self { address: SocketAddr::new(self.address.ip(), port), host: Arc::clone(&self.host) }

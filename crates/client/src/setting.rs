@@ -1,6 +1,7 @@
 //! The options of an address, with the names that mount(8) has for them: one table.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -73,7 +74,11 @@ static DEFINITIONS: &[Definition] = &[
     definition("proto", &["mountproto"], |v, _| only(v, &["tcp", "tcp6"], "NFS is spoken over TCP")),
     definition("tcp", &[], |v, _| flag(v).map(drop)),
     definition("sec", &[], |v, _| only(v, &["sys"], "requests are made with numbers of user and group")),
-    definition("xprtsec", &[], |v, _| only(v, &["none"], "connections are not encrypted")),
+    definition("xprtsec", &[], |v, o| v.parse().map(|security| o.transport_security = security)),
+    definition("tls_ca", &[], |v, o| path(v).map(|path| o.tls.authorities = Some(path))),
+    definition("tls_cert", &[], |v, o| path(v).map(|path| o.tls.certificate = Some(path))),
+    definition("tls_key", &[], |v, o| path(v).map(|path| o.tls.key = Some(path))),
+    definition("tls_name", &[], |v, o| text(v).map(|name| o.tls.server_name = Some(name))),
     definition("mountvers", &[], |v, _| only(v, &["3"], "MOUNT is spoken in version 3")),
     definition(PORT, &[], |v, _| number(v, 1, 65_535).map(drop)),
     definition("mountport", &[], |v, o| number(v, 1, 65_535).map(|n| o.mount_port = Some(n as u16))),
@@ -208,6 +213,14 @@ fn write_delegations(text: &str) -> Result<WriteDelegations, String> {
         "always" => Ok(WriteDelegations::Always),
         other => Err(format!("`{other}` is neither never, likely nor always")),
     }
+}
+
+fn text(text: &str) -> Result<String, String> {
+    if text.is_empty() { Err("it needs a value".to_owned()) } else { Ok(text.to_owned()) }
+}
+
+fn path(path: &str) -> Result<PathBuf, String> {
+    text(path).map(PathBuf::from)
 }
 
 fn flag(text: &str) -> Result<bool, String> {

@@ -17,6 +17,7 @@ use crate::protocol::FoundObject;
 use crate::server::Server;
 use crate::shared::{Limits, Shared, size_limit};
 use crate::tap::{Request, Tap};
+use crate::transport_security::TransportSecurity;
 
 /// An export of a server that speaks NFSv3.
 #[derive(Debug)]
@@ -126,7 +127,10 @@ impl Mount {
             .get_or_try_init(|| async {
                 let port = self.lock_port().await?;
                 Ok(match port {
-                    Some(port) => connect(&self.server.at_port(port), &self.options).await?,
+                    Some(port) => {
+                        let program = (nlm4::PROGRAM, nlm4::VERSION);
+                        connect(&self.server.at_port(port), program, &self.options).await?
+                    }
                     None => self.transport.connection().clone(),
                 })
             })
@@ -160,7 +164,10 @@ pub(super) async fn mount_daemon(
     options: &Options,
 ) -> Result<Option<Client>> {
     match mount_port(transport, server, options).await? {
-        Some(port) => Ok(Some(connect(&server.at_port(port), options).await?)),
+        Some(port) => {
+            let program = (mount3::PROGRAM, mount3::VERSION);
+            Ok(Some(connect(&server.at_port(port), program, options).await?))
+        }
         None => Ok(None),
     }
 }
@@ -187,11 +194,15 @@ async fn port_of(
         Err(error) if is_unavailable(&error) => {}
         Err(error) => return Err(Error::Transport(error.to_string())),
     }
-    let mapper = connect(&server.at_port(portmap::PORT), options).await.map_err(|error| {
-        Error::Transport(format!(
-            "program {program} is not on the NFS port, and the port mapper cannot be asked: {error}"
-        ))
-    })?;
+    // Port mappers speak no TLS. A false port leads to a program that has no certificate of the server.
+    let plain = Options { transport_security: TransportSecurity::None, ..options.clone() };
+    let mapper = connect(&server.at_port(portmap::PORT), (portmap::PROGRAM, portmap::VERSION), &plain)
+        .await
+        .map_err(|error| {
+            Error::Transport(format!(
+                "program {program} is not on the NFS port, and the port mapper cannot be asked: {error}"
+            ))
+        })?;
     let wanted = portmap::Mapping { program, version, protocol: portmap::PROTOCOL_TCP, port: 0 };
     let numbers = (portmap::PROGRAM, portmap::VERSION, portmap::Procedure::GetPort.number());
     let port: u32 = transport.call(&mapper, numbers, Request::GetPort, |to| to.put(&wanted)).await?;

@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::server::Server;
 use crate::tap::{Cost, Request, Tap};
+use crate::transport_security;
 
 /// The first pause after NFS3ERR_JUKEBOX; it doubles up to [`PAUSE_MAX`].
 const PAUSE: Duration = Duration::from_millis(1);
@@ -38,11 +39,11 @@ impl Transport {
         tap: &Arc<Tap>,
         locks: &Arc<LockWatch>,
     ) -> Result<Self> {
+        let client_options = client_options(server, (nfs3::PROGRAM, nfs3::VERSION), options)?;
         let mut connections = Vec::new();
         for _ in 0..options.connections.max(1) {
             let end = Arc::new(ConnectionEnd(Arc::clone(locks)));
-            let connection =
-                Client::connect_with_callbacks(server.address, client_options(server, options), end);
+            let connection = Client::connect_with_callbacks(server.address, client_options.clone(), end);
             connections.push(connection.await.map_err(|error| Error::Transport(error.to_string()))?);
         }
         Ok(Self { connections, next: AtomicUsize::new(0), tap: Arc::clone(tap) })
@@ -139,22 +140,23 @@ impl Transport {
     }
 }
 
-/// Makes a connection over which calls are repeated when it is lost.
-pub(super) async fn connect(server: &Server, options: &Options) -> Result<Client> {
-    let options = client_options(server, options);
+/// Makes a connection to a program in a version, over which calls are repeated when it is lost.
+pub(super) async fn connect(server: &Server, program: (u32, u32), options: &Options) -> Result<Client> {
+    let options = client_options(server, program, options)?;
     Client::connect(server.address, options).await.map_err(|error| Error::Transport(error.to_string()))
 }
 
-fn client_options(server: &Server, options: &Options) -> ClientOptions {
-    ClientOptions {
+fn client_options(server: &Server, program: (u32, u32), options: &Options) -> Result<ClientOptions> {
+    Ok(ClientOptions {
         credentials: credentials(options),
         call_timeout: options.time_limit().unwrap_or(FOR_EVER),
         retransmit: true,
         attempt_timeout: Some(options.timeout),
         resolver: server.resolver(),
         tcp: options.tcp,
+        upgrade: transport_security::demand(server, program, options)?,
         ..ClientOptions::default()
-    }
+    })
 }
 
 /// True when the server does not have the program, here at least.

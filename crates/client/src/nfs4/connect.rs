@@ -30,6 +30,7 @@ use crate::protocol::FoundObject;
 use crate::server::Server;
 use crate::shared::{Limits, Shared, size_limit};
 use crate::tap::{Cost, Request, Tap};
+use crate::transport_security;
 
 /// A tree on a server that speaks NFSv4.1.
 #[derive(Debug)]
@@ -64,6 +65,7 @@ impl Mount {
             retransmit: false,
             resolver: server.resolver(),
             tcp: options.tcp,
+            upgrade: transport_security::demand(server, (PROGRAM, VERSION), options)?,
             ..ClientOptions::default()
         };
         let mut connections = Vec::new();

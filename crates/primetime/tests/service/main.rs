@@ -12,4 +12,5 @@ mod peer;
 mod process;
 mod reload;
 mod reports;
+mod tls;
 mod units;

@@ -626,8 +626,8 @@ where
         Ok(())
     }
 
-    /// The next record. The handshake of an upgrade may begin a connection without a probe, as clients do that
-    /// reconnect: no record begins with its first byte, as it would be too long.
+    /// The next record. The handshake of an upgrade may begin a connection without a probe: clients that
+    /// reconnect do so. No record begins with its first byte, as it would be too long.
     #[inline]
     fn next_record(&mut self) -> Result<Option<Bytes>, Ended> {
         match self.reader.next_record() {

@@ -301,8 +301,8 @@ fn start_with<'a>(
     })
 }
 
-/// Checks that clients can reach every export: one that accepts protected connections only needs a certificate,
-/// and rules for certificates of clients need authorities.
+/// Checks that clients can reach every export: one that accepts only protected connections needs a
+/// certificate, and rules for certificates of clients need authorities.
 fn check_transports(exports: &[ExportSpec], tls: Option<&TlsTable>) -> Result<(), ExportsError> {
     let looks_at_certificates =
         |spec: &&ExportSpec| spec.options.rules.iter().any(|rule| !rule.certificates.is_empty());

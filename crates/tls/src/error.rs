@@ -56,8 +56,8 @@ pub enum Error {
     },
 }
 
-/// The error of a connection that TLS ends: `PermissionDenied` where the peer does not accept our certificate,
-/// else `InvalidData`.
+/// The error of a connection that TLS ends: `PermissionDenied` where the peer does not accept our
+/// certificate, else `InvalidData`.
 pub(crate) fn ended(error: rustls::Error) -> io::Error {
     use AlertDescription as Alert;
     match error {

@@ -66,7 +66,8 @@ impl Sessions {
                     true
                 }
                 Err(error) => {
-                    tracing::warn!(peer = %session.peer, %error, "a connection ends: its certificate is not trusted any more");
+                    let peer = session.peer;
+                    tracing::warn!(%peer, %error, "a connection ends: its certificate is not trusted any more");
                     trust.revoke();
                     false
                 }

@@ -17,7 +17,8 @@ pub enum Channel {
     Plain,
     /// The connection was upgraded, as with TLS.
     Upgraded {
-        /// The certificate by which the upgrade has authenticated the other end; `None` for an anonymous peer.
+        /// The certificate by which the upgrade has authenticated the other end; `None` for an anonymous
+        /// peer.
         peer: Option<Arc<PeerCertificate>>,
     },
 }

@@ -10,8 +10,8 @@ use super::{
 };
 use crate::{CallHeader, Connection, Refusal};
 
-/// Believes AUTH_NONE and AUTH_SYS, and offers to upgrade connections (RFC 9289). Callers of other flavors have no user, and services that ask for one
-/// refuse them.
+/// Believes AUTH_NONE and AUTH_SYS, and offers to upgrade connections (RFC 9289). Callers of other flavors
+/// have no user, and services that ask for one refuse them.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemAuthenticator;
 

@@ -62,7 +62,8 @@ fn dns(name: &str) -> Result<String, Wrong> {
 fn serial(text: &str) -> Result<Vec<u8>, Wrong> {
     hex(text).filter(|bytes| (1..=SERIAL_BYTES_MAX).contains(&bytes.len())).ok_or_else(|| {
         format!(
-            "`{text}` is no serial number; use the hexadecimal digits that `openssl x509 -noout -serial` tells"
+            "`{text}` is no serial number; use the hexadecimal digits that `openssl x509 -noout -serial` \
+             tells"
         )
     })
 }

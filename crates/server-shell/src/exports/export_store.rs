@@ -75,8 +75,8 @@ pub enum ExportsError {
     },
     /// A rule of an export is for certificates of clients, and the server asks no client for one.
     #[error(
-        "the export {path} has rules for certificates of clients, and the server has no authorities for them; \
-         name them in [tls] as client_authorities"
+        "the export {path} has rules for certificates of clients, and the server has no authorities for \
+         them; name them in [tls] as client_authorities"
     )]
     NoClientAuthorities {
         /// Its path.

@@ -94,8 +94,8 @@ pub struct ClientTable {
     /// Accept calls from ports below 1024 only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secure: Option<bool>,
-    /// Certificates of clients (`mtls`), any of which will do; clients with others, or without one, are left to
-    /// the tables behind this one.
+    /// Certificates of clients (`mtls`), any of which will do. Clients with others, or without one, are left
+    /// to the tables behind this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub certificates: Option<Spanned<Vec<CertificateTable>>>,
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 use tls::{CertificateFiles, ClientTrust, ServerUpgrade};
 use tokio::runtime::Handle;
+use tokio::task::JoinError;
 use tokio::time::MissedTickBehavior;
 
 use super::own_work::spawn_blocking;
@@ -43,6 +44,11 @@ impl TlsTable {
     }
 }
 
+/// Reads the files again.
+pub(super) async fn reload(upgrade: ServerUpgrade) {
+    tell(spawn_blocking(&Handle::current(), move || upgrade.reload()).await);
+}
+
 /// Reads changed files again, and ends the connections of clients that are not trusted any more.
 pub(super) async fn review_forever(upgrade: Option<ServerUpgrade>) -> Infallible {
     let Some(upgrade) = upgrade else { return std::future::pending().await };
@@ -52,15 +58,17 @@ pub(super) async fn review_forever(upgrade: Option<ServerUpgrade>) -> Infallible
         ticks.tick().await;
         let reviewed = upgrade.clone();
         let review = move || reviewed.review(SystemTime::now());
-        match spawn_blocking(&Handle::current(), review).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => tell(&error),
-            Err(panicked) => tracing::error!(%panicked, "certificates were not looked at"),
-        }
+        tell(spawn_blocking(&Handle::current(), review).await);
     }
 }
 
-/// Says that files were not read again.
-pub(super) fn tell(error: &tls::Error) {
-    tracing::error!(%error, "the files of TLS were not read again, and their old content stays in use");
+/// Says when files were not read again.
+fn tell(outcome: Result<Result<(), tls::Error>, JoinError>) {
+    match outcome {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => {
+            tracing::error!(%error, "the files of TLS were not read again, and their old content stays in use");
+        }
+        Err(panicked) => tracing::error!(%panicked, "the files of TLS were not looked at"),
+    }
 }

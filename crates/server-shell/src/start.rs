@@ -180,10 +180,8 @@ impl Running {
         check_transports(&options.exports, self.options.tls.as_ref())?;
         let (keeper, exports, hides) =
             (Arc::clone(&self.keeper), options.exports.clone(), options.hide_exports);
-        if let Some(upgrade) = &self.upgrade
-            && let Err(error) = upgrade.reload()
-        {
-            certificate::tell(&error);
+        if let Some(upgrade) = self.upgrade.clone() {
+            certificate::reload(upgrade).await;
         }
         let reloaded = reload_by(keeper, exports, hides, self.files.clone()).await?;
         Ok(Reloaded { needs_restart: self.options.differences(options), ..reloaded })

@@ -51,6 +51,7 @@ struct Shared {
     loaded: ArcSwap<Loaded>,
     seen: Mutex<Seen>,
     sessions: Sessions,
+    reviewing: Mutex<()>,
 }
 
 /// The content of the files.
@@ -78,7 +79,14 @@ impl ServerUpgrade {
         let stamps = stamps(&identity, clients.as_ref());
         let loaded = ArcSwap::from_pointee(Loaded::new(&identity, clients.as_ref())?);
         let seen = Mutex::new(Seen { loaded: stamps.clone(), last: stamps });
-        let shared = Shared { identity, clients, loaded, seen, sessions: Sessions::default() };
+        let shared = Shared {
+            identity,
+            clients,
+            loaded,
+            seen,
+            sessions: Sessions::default(),
+            reviewing: Mutex::default(),
+        };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -125,6 +133,8 @@ impl Shared {
     }
 
     fn end_distrusted(&self, now: SystemTime, all: bool) {
+        // One review after the other: a later one must find every connection, and have the newest trust.
+        let _reviewing = self.reviewing.lock();
         let loaded = self.loaded.load_full();
         let verify = |chain: &[CertificateDer<'_>], at| loaded.verify(chain, at);
         let now = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();

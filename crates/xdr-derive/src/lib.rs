@@ -47,9 +47,9 @@ fn expand(input: &DeriveInput) -> syn::Result<proc_macro2::TokenStream> {
     let encode = match is_fixed {
         false => encode,
         true => quote! {
-            let mut words = [0; <Self as ::xdr::Fixed>::WORDS];
+            let mut words = [[0; 4]; <Self as ::xdr::Fixed>::WORDS];
             ::xdr::Fixed::fill(self, &mut words);
-            to.words(words);
+            to.fixed(words.as_flattened());
         },
     };
     let name = &input.ident;

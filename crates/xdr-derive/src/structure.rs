@@ -29,8 +29,8 @@ pub(crate) fn fixed(fields: &Fields) -> TokenStream {
     quote! {
         const WORDS: usize = 0 #(+ <#kinds as ::xdr::Fixed>::WORDS)*;
 
-        #[inline]
-        fn fill(&self, words: &mut [u32]) {
+        #[inline(always)]
+        fn fill(&self, words: &mut [[u8; 4]]) {
             #(
                 let (own, words) = words.split_at_mut(<#kinds as ::xdr::Fixed>::WORDS);
                 ::xdr::Fixed::fill(&self.#members, own);

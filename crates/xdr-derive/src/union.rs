@@ -38,9 +38,10 @@ pub(crate) fn fixed(data: &DataEnum) -> TokenStream {
     quote! {
         const WORDS: usize = 1;
 
-        #[inline]
-        fn fill(&self, words: &mut [u32]) {
-            words[0] = match self { #(Self::#names => (#values) as u32),* };
+        #[inline(always)]
+        fn fill(&self, words: &mut [[u8; 4]]) {
+            let value: u32 = match self { #(Self::#names => (#values) as u32),* };
+            ::xdr::Fixed::fill(&value, words);
         }
     }
 }

@@ -7,51 +7,36 @@ pub trait Fixed {
     /// Number of words.
     const WORDS: usize;
 
-    /// Writes the encoding as words.
+    /// Writes the encoding.
     ///
     /// # Panics
     /// When `words` are not as many as [`Fixed::WORDS`].
-    fn fill(&self, words: &mut [u32]);
+    fn fill(&self, words: &mut [[u8; 4]]);
 }
 
-macro_rules! one_word {
+macro_rules! integer {
     ($($type:ty),*) => {$(
         impl Fixed for $type {
-            const WORDS: usize = 1;
+            const WORDS: usize = size_of::<Self>() / 4;
 
-            #[inline]
-            fn fill(&self, words: &mut [u32]) {
-                words[0] = *self as u32;
+            #[inline(always)]
+            fn fill(&self, words: &mut [[u8; 4]]) {
+                words.as_flattened_mut().copy_from_slice(&self.to_be_bytes());
             }
         }
     )*};
 }
 
-one_word!(u32, i32);
+integer!(u32, i32, u64, i64);
 
 impl Fixed for bool {
     const WORDS: usize = 1;
 
-    #[inline]
-    fn fill(&self, words: &mut [u32]) {
-        words[0] = u32::from(*self);
+    #[inline(always)]
+    fn fill(&self, words: &mut [[u8; 4]]) {
+        u32::from(*self).fill(words);
     }
 }
-
-macro_rules! two_words {
-    ($($type:ty),*) => {$(
-        impl Fixed for $type {
-            const WORDS: usize = 2;
-
-            #[inline]
-            fn fill(&self, words: &mut [u32]) {
-                words.copy_from_slice(&[(*self >> 32) as u32, *self as u32]);
-            }
-        }
-    )*};
-}
-
-two_words!(u64, i64);
 
 impl<const N: usize> Fixed for [u8; N] {
     const WORDS: usize = {
@@ -59,11 +44,8 @@ impl<const N: usize> Fixed for [u8; N] {
         N / 4
     };
 
-    #[inline]
-    fn fill(&self, words: &mut [u32]) {
-        let (chunks, _) = self.as_chunks::<4>();
-        for (word, bytes) in words.iter_mut().zip(chunks) {
-            *word = u32::from_be_bytes(*bytes);
-        }
+    #[inline(always)]
+    fn fill(&self, words: &mut [[u8; 4]]) {
+        words.as_flattened_mut().copy_from_slice(self);
     }
 }

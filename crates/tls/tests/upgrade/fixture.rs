@@ -40,6 +40,7 @@ pub(crate) struct Echo {
     pub(crate) calls: AtomicUsize,
     /// The certificate of the client of each call.
     pub(crate) peers: Mutex<Vec<Option<Arc<PeerCertificate>>>>,
+    pub(crate) disconnects: AtomicUsize,
     pub(crate) disconnected: tokio::sync::Notify,
 }
 
@@ -61,6 +62,7 @@ impl Service for Echo {
     }
 
     fn disconnected(&self, _: u64) {
+        self.disconnects.fetch_add(1, SeqCst);
         self.disconnected.notify_one();
     }
 }
@@ -135,11 +137,8 @@ pub(crate) fn probe(fixture: &Fixture) -> TcpStream {
     stream
 }
 
-/// A connection that begins with a handshake, as those of clients that reconnect.
-pub(crate) fn handshake_at_once(
-    fixture: &Fixture,
-    authority: &Authority,
-) -> rustls::StreamOwned<rustls::ClientConnection, TcpStream> {
+/// A client of the TLS library alone.
+pub(crate) fn tls_client(authority: &Authority) -> rustls::ClientConnection {
     let mut roots = rustls::RootCertStore::empty();
     for certificate in CertificateDer::pem_file_iter(authority.certificate()).unwrap() {
         roots.add(certificate.unwrap()).unwrap();
@@ -151,8 +150,15 @@ pub(crate) fn handshake_at_once(
         .with_root_certificates(roots)
         .with_no_client_auth();
     let name = ServerName::try_from("localhost").unwrap();
-    let connection = rustls::ClientConnection::new(Arc::new(config), name).unwrap();
+    rustls::ClientConnection::new(Arc::new(config), name).unwrap()
+}
+
+/// A connection that begins with a handshake, as those of clients that reconnect.
+pub(crate) fn handshake_at_once(
+    fixture: &Fixture,
+    authority: &Authority,
+) -> rustls::StreamOwned<rustls::ClientConnection, TcpStream> {
     let stream = TcpStream::connect(fixture.address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-    rustls::StreamOwned::new(connection, stream)
+    rustls::StreamOwned::new(tls_client(authority), stream)
 }

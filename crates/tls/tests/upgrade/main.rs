@@ -3,6 +3,7 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 mod fixture;
+mod leaving;
 mod trust;
 
 use std::io::{ErrorKind, Read, Write};

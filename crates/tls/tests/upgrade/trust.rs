@@ -96,3 +96,21 @@ async fn certificate_that_expires_ends_its_connection() {
     echoes(&ann, 4).await;
     assert_eq!(ann.generation(), 2);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn client_shows_a_renewed_certificate_on_its_next_connection() {
+    let authority = Authority::new();
+    let fixture = Fixture::start(&authority, Some(&authority)).await;
+    let (old, new) = (authority.issue("ann"), authority.issue("ben"));
+    let client = client_of(&fixture, &authority, &old).await;
+    let serial = || fixture.service.peers.lock().last().unwrap().as_ref().unwrap().serial.clone();
+    std::fs::write(&old.certificate, "no PEM").unwrap();
+    client.disconnect();
+    echoes(&client, 4).await;
+    assert_eq!(serial(), old.serial);
+    std::fs::copy(&new.certificate, &old.certificate).unwrap();
+    std::fs::copy(&new.key, &old.key).unwrap();
+    client.disconnect();
+    echoes(&client, 4).await;
+    assert_eq!(serial(), new.serial);
+}

@@ -28,6 +28,7 @@ pub mod results;
 mod run_part;
 pub mod runner;
 pub mod samples;
+pub mod security;
 mod seeded;
 pub mod share;
 pub mod statistics;

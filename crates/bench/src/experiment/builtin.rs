@@ -21,7 +21,7 @@ macro_rules! embedded {
 
 /// File name and text, in the order in which they are run. The standard benchmark is the first [`STANDARD`]
 /// of them.
-const SOURCES: [(&str, &str); 21] = embedded![
+const SOURCES: [(&str, &str); 22] = embedded![
     "sequential-read",
     "sequential-write",
     "random-read",
@@ -43,6 +43,7 @@ const SOURCES: [(&str, &str); 21] = embedded![
     "bonnie",
     "kernel-tree",
     "disk-latency",
+    "security-price",
 ];
 
 /// Experiments of the standard benchmark.
@@ -52,6 +53,12 @@ const STANDARD: usize = 8;
 #[must_use]
 pub fn builtin() -> Vec<Experiment> {
     SOURCES.iter().map(own).collect()
+}
+
+/// Those of them that compare versions: all that `--all` runs.
+#[must_use]
+pub fn comparing_versions() -> Vec<Experiment> {
+    builtin().into_iter().filter(|experiment| experiment.security.is_empty()).collect()
 }
 
 /// Those of them that the benchmark runs when none is named.
@@ -108,7 +115,9 @@ mod tests {
             assert_eq!(*file, format!("experiments/{}.toml", experiment.name));
             assert_eq!(parse(source, file).unwrap(), experiment);
             assert!(experiment.question.ends_with('?'), "{file}");
-            assert!(experiment.paper.is_some(), "{file} has no published size");
+            // No study has measured the price of security.
+            let is_published = experiment.security.is_empty();
+            assert_eq!(experiment.paper.is_some(), is_published, "the published size of {file}");
         }
     }
 

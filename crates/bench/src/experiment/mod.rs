@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use builtin::{builtin, find, standard};
+pub use builtin::{builtin, comparing_versions, find, standard};
 pub use composed::Composed;
 pub use error::Error;
 pub(crate) use error::nearest;
@@ -27,6 +27,7 @@ pub use space::Space;
 pub use workload::{TreeMethod, Workload};
 
 use crate::results::{Asked, Figure, Mark, Metric};
+use crate::security::Security;
 
 /// Round trips that a run sees at least: with fewer its first and last operations count for too much.
 const ROUND_TRIPS_MIN: f64 = 25.0;
@@ -48,6 +49,8 @@ pub struct Experiment {
     pub figure: Figure,
     /// What was published.
     pub published: Vec<Mark>,
+    /// The securities that it compares, the baseline first; empty for one that compares versions.
+    pub security: Vec<Security>,
     /// The size of the default benchmark.
     pub default: Setup,
     /// The size for `--quick`; an experiment without one is left out of the quick benchmark.

@@ -9,6 +9,7 @@ use super::error::nearest;
 use super::variant::{self, Variant};
 use super::{Error, Experiment, Setup, Workload, composed};
 use crate::results::{Figure, MARK_UNITS, Mark, Metric, PHASE};
+use crate::security::Security;
 
 /// The most clients that an experiment may start.
 pub const CLIENTS_MAX: u32 = 1024;
@@ -33,6 +34,8 @@ struct Document {
     figure: Figure,
     #[serde(default)]
     published: Vec<Spanned<Mark>>,
+    #[serde(default)]
+    security: Vec<Security>,
     default: Spanned<Setup>,
     quick: Option<Spanned<Variant>>,
     scaled: Option<Spanned<Variant>>,
@@ -82,6 +85,7 @@ pub fn parse(source: &str, file: &str) -> Result<Experiment, Error> {
         metric: document.metric,
         figure: document.figure,
         published: document.published.into_iter().map(Spanned::into_inner).collect(),
+        security: document.security,
         default,
         quick,
         scaled,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Experiment, Point, Size, Space, builtin, standard};
+use super::{Experiment, Point, Size, Space, comparing_versions, standard};
 use crate::statistics::{Look, detection, sequence, single};
 
 /// Ratios within this share of 1 count as the same: what `primetime bench detect 5%` looks for.
@@ -114,7 +114,7 @@ impl Plan {
     /// What `primetime bench --all` does: every built-in experiment in its quick size, at 0 and 10 ms, once.
     #[must_use]
     pub fn all() -> Self {
-        Self { experiments: builtin(), runs: Runs::Fixed(1), ..Self::quick() }
+        Self { experiments: comparing_versions(), runs: Runs::Fixed(1), ..Self::quick() }
     }
 
     /// Space that all experiments together take on the server, with `clients` instead of their own number.

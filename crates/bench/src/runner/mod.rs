@@ -26,6 +26,7 @@ mod lock_counts;
 mod machine;
 mod measure;
 mod network;
+mod own_certificates;
 mod own_server;
 mod path_of_v3;
 mod placed;

@@ -16,6 +16,7 @@ use tokio::process::{Child, Command};
 
 use super::Error;
 use super::leftovers::{self, PREFIX};
+use super::own_certificates::OwnCertificates;
 
 /// The directory that it exports, in its own.
 const EXPORT: &str = "export";
@@ -34,6 +35,7 @@ pub(crate) struct OwnServer {
     child: Child,
     directory: TempDir,
     export: PathBuf,
+    certificates: Option<OwnCertificates>,
     ready: Ready,
 }
 
@@ -52,11 +54,29 @@ impl OwnServer {
         Self::start_at(command, SocketAddr::new(address, 0), flags).await
     }
 
+    /// Like [`OwnServer::start`], with TLS, and with certificates for it.
+    pub(crate) async fn start_with_tls(
+        command: &Path,
+        address: IpAddr,
+        flags: &[String],
+    ) -> Result<Self, Error> {
+        Self::start_in(command, SocketAddr::new(address, 0), flags, true).await
+    }
+
     /// Like [`OwnServer::start`], at a port that is named.
     pub(crate) async fn start_at(
         command: &Path,
         address: SocketAddr,
         flags: &[String],
+    ) -> Result<Self, Error> {
+        Self::start_in(command, address, flags, false).await
+    }
+
+    async fn start_in(
+        command: &Path,
+        address: SocketAddr,
+        flags: &[String],
+        has_tls: bool,
     ) -> Result<Self, Error> {
         let failed = |cause: String| Error::OwnServer(cause);
         leftovers::sweep_this_machine(&std::env::temp_dir());
@@ -68,13 +88,20 @@ impl OwnServer {
         std::fs::create_dir(&exported)
             .and_then(|()| std::fs::set_permissions(&exported, Permissions::from_mode(0o777)))
             .map_err(|error| failed(format!("cannot make its directory: {error}")))?;
-        let (child, ready) = serve(command, directory.path(), address, flags).await?;
+        let certificates = has_tls
+            .then(|| OwnCertificates::make(directory.path()))
+            .transpose()
+            .map_err(|error| failed(format!("cannot make its certificates: {error}")))?;
+        let mut flags = flags.to_vec();
+        flags.extend(certificates.iter().flat_map(OwnCertificates::flags));
+        let (child, ready) = serve(command, directory.path(), address, &flags).await?;
         Ok(Self {
             command: command.to_owned(),
-            flags: flags.to_vec(),
+            flags,
             child,
             directory,
             export: exported,
+            certificates,
             ready,
         })
     }
@@ -94,6 +121,20 @@ impl OwnServer {
     /// Its address.
     pub(crate) fn url(&self) -> &str {
         &self.ready.url
+    }
+
+    /// Its address with the options of `query`, and with those that TLS needs.
+    pub(crate) fn url_with(&self, query: &str) -> String {
+        let certificates = self.certificates.as_ref().map(OwnCertificates::query);
+        let options: Vec<&str> = [Some(query), certificates.as_deref()]
+            .into_iter()
+            .flatten()
+            .filter(|one| !one.is_empty())
+            .collect();
+        match options.is_empty() {
+            true => self.url().to_owned(),
+            false => format!("{}?{}", self.url(), options.join("&")),
+        }
     }
 
     /// The address of its metrics; `None` where it counts no operations.

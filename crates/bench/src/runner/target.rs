@@ -42,6 +42,12 @@ const LAST_WORDS_WITHIN: Duration = Duration::from_secs(1);
 /// The delay after which the benchmark says that it waits for a server.
 const WAITS_AFTER: Duration = Duration::from_secs(1);
 
+/// True for options of an address that demand TLS and name no certificates.
+fn has_tls(query: &str) -> bool {
+    let has = |option: &str| query.split('&').any(|one| one.starts_with(option));
+    (has("xprtsec=tls") || has("xprtsec=mtls")) && !has("tls_ca=")
+}
+
 /// How servers are reached and started.
 pub(crate) struct Reach<'a> {
     /// The executable of servers that are started; none where none may be.
@@ -94,10 +100,11 @@ impl Server {
                     let metrics = SocketAddr::new(listen, 0).to_string();
                     all_flags.extend(["--portmap", "builtin", "--metrics", &metrics].map(str::to_owned));
                 }
-                let own = OwnServer::start(own, listen, &all_flags).await?;
-                let url =
-                    if query.is_empty() { own.url().to_owned() } else { format!("{}?{query}", own.url()) };
-                let address = Address::parse(&url).map_err(Error::Usage)?;
+                let own = match has_tls(query) {
+                    true => OwnServer::start_with_tls(own, listen, &all_flags).await?,
+                    false => OwnServer::start(own, listen, &all_flags).await?,
+                };
+                let address = Address::parse(&own.url_with(query)).map_err(Error::Usage)?;
                 let name = own_name(command.as_deref(), flags, query);
                 Self::at(address, name, how, arms, (Some(own), None)).await
             }

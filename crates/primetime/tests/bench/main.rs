@@ -26,6 +26,7 @@ mod namespaces;
 mod peer;
 mod push;
 mod resume;
+mod security;
 mod ssh;
 mod studies;
 mod support;

@@ -9,6 +9,7 @@ use bench::guests::Guests;
 use bench::push::{Gateway, push};
 use bench::results::{LOCAL, Results};
 use bench::runner::{self, ArmSpec, ClientKind, ClientNamespaces, Options, Target};
+use bench::security::Security;
 use bench::share::parse_share;
 use bench::terminal::{Style, summary};
 use clap::Args;
@@ -35,6 +36,12 @@ pub(super) struct Measure {
     /// Compare only these arms, candidate and baseline, instead of all with the first
     #[arg(long = "pair", value_name = "NAME/NAME", value_parser = pair, requires = "arms")]
     pairs: Vec<(String, String)>,
+
+    /// Compare these securities of requests instead of versions, the baseline first: sys (plain connections),
+    /// tls, mtls (TLS with certificates of the clients too). The benchmark's own server has certificates for
+    /// them; options of the address of another server name them (tls_ca, tls_cert, tls_key)
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with_all = ["arms", "guests"])]
+    security: Vec<Security>,
 
     /// The server to measure, nfs://host:port/path (port 2049 unless given); without it the benchmark starts
     /// its own on a temporary directory
@@ -254,9 +261,11 @@ fn options(measure: Measure) -> Result<Options, Failure> {
         None => Some(own_executable()?),
     };
     let client = client(&measure);
+    let plan = plan(&measure)?;
+    let arms = arms(&measure, &plan)?;
     Ok(Options {
-        plan: plan(&measure)?,
-        arms: measure.arms,
+        plan,
+        arms,
         pairs: measure.pairs,
         server: measure.server,
         path_of_v3: measure.v3_path,
@@ -289,6 +298,25 @@ fn options(measure: Measure) -> Result<Options, Failure> {
     })
 }
 
+/// The arms that were named, or those of the securities that were named or that the experiments compare.
+fn arms(measure: &Measure, plan: &Plan) -> Result<Vec<ArmSpec>, Failure> {
+    if !measure.arms.is_empty() {
+        return Ok(measure.arms.clone());
+    }
+    let of_experiments: Vec<&Vec<Security>> = plan.experiments.iter().map(|one| &one.security).collect();
+    let securities = match (&measure.security[..], &of_experiments[..]) {
+        ([], []) => &[],
+        ([], [first, rest @ ..]) if rest.iter().all(|other| other == first) => &first[..],
+        ([], _) => {
+            return Err(Failure::invalid_run(
+                "the experiments compare different securities; name those to compare with --security",
+            ));
+        }
+        (named, _) => named,
+    };
+    Ok(securities.iter().map(|security| security.arm(measure.server.as_deref())).collect())
+}
+
 /// Guests have kernels.
 fn client(measure: &Measure) -> ClientKind {
     if measure.guests.is_some() { ClientKind::Kernel } else { measure.client.clone() }
@@ -298,7 +326,7 @@ fn plan(measure: &Measure) -> Result<Plan, Failure> {
     let mut plan = match (measure.all, measure.quick) {
         (true, true) => Plan::all(),
         (false, true) => Plan::quick(),
-        (true, false) => Plan { experiments: experiment::builtin(), ..Plan::standard() },
+        (true, false) => Plan { experiments: experiment::comparing_versions(), ..Plan::standard() },
         (false, false) => Plan::standard(),
     };
     if measure.paper {
@@ -404,7 +432,7 @@ mod tests {
     fn all_means_every_experiment() {
         assert_eq!(planned("--all --quick"), Plan::all());
         let plan = planned("--all --runs 2");
-        assert_eq!((plan.experiments, plan.runs), (experiment::builtin(), Runs::Fixed(2)));
+        assert_eq!((plan.experiments, plan.runs), (experiment::comparing_versions(), Runs::Fixed(2)));
     }
 
     #[test]

@@ -67,7 +67,7 @@ fn tell(outcome: Result<Result<(), tls::Error>, JoinError>) {
     match outcome {
         Ok(Ok(())) => {}
         Ok(Err(error)) => {
-            tracing::error!(%error, "the files of TLS were not read again, and their old content stays in use");
+            tracing::error!(%error, "the files of TLS were not read again; their old content stays in use");
         }
         Err(panicked) => tracing::error!(%panicked, "the files of TLS were not looked at"),
     }

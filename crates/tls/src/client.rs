@@ -72,7 +72,7 @@ impl Shared {
             match config(self.authorities.as_deref(), self.identity.as_ref()) {
                 Ok(config) => *loaded = Loaded { stamps, config },
                 Err(error) => {
-                    tracing::warn!(%error, "the files of TLS were not read again, and their old content is used");
+                    tracing::warn!(%error, "the files of TLS were not read again; their old content is used");
                 }
             }
         }

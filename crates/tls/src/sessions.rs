@@ -67,7 +67,7 @@ impl Sessions {
                 }
                 Err(error) => {
                     let peer = session.peer;
-                    tracing::warn!(%peer, %error, "a connection ends: its certificate is not trusted any more");
+                    tracing::warn!(%peer, %error, "a connection ends: its certificate is not trusted now");
                     trust.revoke();
                     false
                 }

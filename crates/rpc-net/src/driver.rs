@@ -10,10 +10,11 @@ use std::time::{self, Duration};
 
 use bytes::Bytes;
 use futures_util::FutureExt;
-use rpc::auth::{AuthStatus, Caller, Callers, Protection, Verdict, Verifier};
+use rpc::auth::{Answer, AuthStatus, Caller, Callers, Protection, Verdict, Verifier};
 use rpc::message::{self, Message};
 use rpc::{
-    Call, CallHeader, Connection, Disposition, RecordError, RecordLimits, RecordReader, Refusal, Service,
+    BoxFuture, Call, CallHeader, Connection, Disposition, RecordError, RecordLimits, RecordReader, Refusal,
+    Service,
 };
 use tokio::time::{Instant, Sleep};
 use xdr::{Decoder, Encoder};
@@ -252,14 +253,22 @@ pub(crate) struct Parties<S> {
     pub(crate) connection: Arc<dyn Connection>,
 }
 
-/// A call whose caller is believed.
-pub(crate) struct Arrived {
-    pub(crate) header: CallHeader,
-    pub(crate) caller: Arc<Caller>,
-    pub(crate) protection: Option<Box<dyn Protection>>,
-    /// Stands at the arguments.
-    pub(crate) arguments: Decoder,
+/// A call that takes its turn among those of the connection.
+pub(crate) enum Arrived {
+    /// A call whose caller is believed goes to the service.
+    Call {
+        header: CallHeader,
+        caller: Arc<Caller>,
+        protection: Option<Box<dyn Protection>>,
+        /// Stands at the arguments.
+        arguments: Decoder,
+    },
+    /// The authenticator answers a call of its own ([`Verdict::Later`]).
+    Control { xid: u32, answer: BoxFuture<Result<Answer, Refusal>> },
 }
+
+/// Room for the mark, in bytes: the message begins behind it.
+const MARK_BYTES: usize = 4;
 
 /// Answers a call; the reply has the room for a record mark in front, filled in.
 pub(crate) async fn answer<S: Service>(
@@ -267,43 +276,63 @@ pub(crate) async fn answer<S: Service>(
     arrived: Arrived,
     buffer: Vec<u8>,
 ) -> Option<Vec<u8>> {
-    let Arrived { header, caller, mut protection, mut arguments } = arrived;
     let mut reply = Encoder::with_buffer(buffer);
     reply.truncate(0);
     reply.u32(0);
-    let mut verifier = Verifier::NONE;
+    let (header, caller, mut protection, mut arguments) = match arrived {
+        Arrived::Call { header, caller, protection, arguments } => (header, caller, protection, arguments),
+        Arrived::Control { xid, answer } => {
+            // It changes nothing that a retry would have to find.
+            parties.connection.set_cancellable(true);
+            return Some(match answer.await {
+                Ok(answer) => control_reply(xid, &answer.verifier, &answer.results),
+                Err(refusal) => refused(xid, refusal, reply),
+            });
+        }
+    };
+    let verifier = protection.as_mut().map_or(Verifier::NONE, |protection| protection.verifier());
+    message::encode_success(header.xid, &verifier, &mut reply);
+    drop(verifier);
+    let start = reply.len();
     if let Some(protection) = &mut protection {
         arguments = match protection.unwrap(arguments) {
             Ok(plain) => plain,
-            Err(refusal) => return Some(refused(header.xid, refusal, reply)),
+            Err(refusal) => return Some(refused_behind(start, header.xid, refusal, reply)),
         };
-        verifier = protection.verifier();
+        protection.begin(&mut reply);
     }
-    message::encode_success(header.xid, &verifier, &mut reply);
-    let start = reply.len();
     let connection = &parties.connection;
     let call = Call { header: &header, caller: &caller, peer: connection.peer(), connection, arguments };
-    match parties.service.call(call, &mut reply).await {
-        Ok(Disposition::Reply) => {}
-        Ok(Disposition::Drop) => return None,
-        Err(refusal) => return Some(refused(header.xid, refusal, reply)),
-    }
-    match protection.map_or(Ok(()), |mut protection| protection.wrap(&mut reply, start)) {
-        Ok(()) => Some(framed(reply)),
-        Err(refusal) => Some(refused(header.xid, refusal, reply)),
+    let answered = match parties.service.call(call, &mut reply).await {
+        Ok(Disposition::Reply) => match protection {
+            None => Ok(Disposition::Reply),
+            Some(mut protection) => protection.wrap(&mut reply, start),
+        },
+        other => other,
+    };
+    match answered {
+        Ok(Disposition::Reply) => Some(framed(reply)),
+        Ok(Disposition::Drop) => None,
+        Err(refusal) => Some(refused_behind(start, header.xid, refusal, reply)),
     }
 }
 
 /// A refusal in the place of all that `reply` has behind the room for its mark.
 fn refused(xid: u32, refusal: Refusal, mut reply: Encoder) -> Vec<u8> {
-    reply.truncate(4);
+    reply.truncate(MARK_BYTES);
     message::encode_refusal(xid, refusal, &mut reply);
+    framed(reply)
+}
+
+/// A refusal in the place of success and of the results, which begin at `results`.
+fn refused_behind(results: usize, xid: u32, refusal: Refusal, mut reply: Encoder) -> Vec<u8> {
+    message::replace_success(xid, refusal, &mut reply, MARK_BYTES, results);
     framed(reply)
 }
 
 /// The way of a call after its caller was judged.
 pub(crate) enum Judged {
-    /// It goes to the service.
+    /// It takes its turn, at the service or at the authenticator.
     Call(Arrived),
     /// It is answered with this framed reply.
     Reply(Vec<u8>),
@@ -317,13 +346,16 @@ impl Judged {
     /// Follows the verdict on a call.
     pub(crate) fn by(verdict: Verdict, header: CallHeader, arguments: Decoder) -> Self {
         match verdict {
-            Verdict::Lasting(caller) => Self::Call(Arrived { header, caller, protection: None, arguments }),
+            Verdict::Lasting(caller) => {
+                Self::Call(Arrived::Call { header, caller, protection: None, arguments })
+            }
             Verdict::Protected(caller, protection) => {
-                Self::Call(Arrived { header, caller, protection: Some(protection), arguments })
+                Self::Call(Arrived::Call { header, caller, protection: Some(protection), arguments })
             }
-            Verdict::Answer { verifier, results } => {
-                Self::Reply(control_reply(header.xid, &verifier, &results))
+            Verdict::Answer(answer) => {
+                Self::Reply(control_reply(header.xid, &answer.verifier, &answer.results))
             }
+            Verdict::Later(answer) => Self::Call(Arrived::Control { xid: header.xid, answer }),
             Verdict::Upgrade(verifier) => {
                 Self::Upgrade { xid: header.xid, reply: control_reply(header.xid, &verifier, &[]) }
             }

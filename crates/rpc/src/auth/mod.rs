@@ -15,7 +15,7 @@ mod credentials;
 mod protection;
 mod system;
 
-pub use authenticator::{Authenticator, Callers, Verdict};
+pub use authenticator::{Answer, Authenticator, Callers, Verdict};
 pub use caller::{Caller, Flavor, UnixUser};
 pub use channel::{AUTH_TLS, Channel, STARTTLS};
 pub use claim::{AuthPlace, Claim, ClaimPlace, OpaqueAuth};

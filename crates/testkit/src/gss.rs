@@ -12,6 +12,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use rpc::BoxFuture;
+use rpc::auth::UnixUser;
+use rpc::auth::gss::client::{Initiation, Initiator, InitiatorStep};
 use rpc::auth::gss::wire::MajorStatus;
 use rpc::auth::gss::{Acceptor, BadToken, BootInstance, Negotiation, SecurityContext, Step, Surroundings};
 
@@ -114,6 +116,65 @@ struct SecondToken {
 impl Negotiation for SecondToken {
     fn accept(self: Box<Self>, token: Bytes) -> BoxFuture<Step> {
         TestMechanism::wait_and_step(token, self.lifetime, self.gate)
+    }
+}
+
+/// How many tokens a client sends until its context is established.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exchanges {
+    /// One, and it needs none of the server.
+    One,
+    /// One, and it needs that of the server.
+    Mutual,
+    /// [`CONTINUE`] first, and then the name.
+    Two,
+}
+
+/// Begins contexts of `user5@R` for the user 5, and of `host/client@R` for the client itself. The user 404
+/// has none.
+#[derive(Debug, Clone, Copy)]
+pub struct TestInitiator(pub Exchanges);
+
+/// The minor status of a user without a context.
+pub const NO_TICKET: u32 = 404;
+
+impl Initiator for TestInitiator {
+    fn begin(&self, user: Option<UnixUser>) -> BoxFuture<InitiatorStep> {
+        let principal = match user {
+            Some(user) if user.uid == NO_TICKET => {
+                let failed = InitiatorStep::Failed { major: MajorStatus::FAILURE, minor: NO_TICKET };
+                return Box::pin(std::future::ready(failed));
+            }
+            Some(user) => format!("user{}@R", user.uid),
+            None => "host/client@R".to_owned(),
+        };
+        let initiation = Box::new(OneToken { principal: principal.clone() });
+        let step = match self.0 {
+            Exchanges::One => {
+                let context = Box::new(TestContext::new(Side::Initiator, principal.as_bytes()));
+                InitiatorStep::Complete { token: Some(principal.into_bytes()), context }
+            }
+            Exchanges::Mutual => InitiatorStep::Continue { token: principal.into_bytes(), initiation },
+            Exchanges::Two => InitiatorStep::Continue { token: CONTINUE.to_vec(), initiation },
+        };
+        Box::pin(std::future::ready(step))
+    }
+}
+
+/// Needs [`NEXT`] or [`WELCOME`] of the server.
+struct OneToken {
+    principal: String,
+}
+
+impl Initiation for OneToken {
+    fn accept(self: Box<Self>, token: Bytes) -> BoxFuture<InitiatorStep> {
+        let context = Box::new(TestContext::new(Side::Initiator, self.principal.as_bytes()));
+        let step = match &token[..] {
+            NEXT => InitiatorStep::Complete { token: Some(self.principal.into_bytes()), context },
+            WELCOME => InitiatorStep::Complete { token: None, context },
+            _ => InitiatorStep::Failed { major: MajorStatus::DEFECTIVE_TOKEN, minor: MINOR },
+        };
+        Box::pin(std::future::ready(step))
     }
 }
 

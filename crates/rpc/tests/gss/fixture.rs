@@ -54,6 +54,11 @@ impl Fixture {
         Self::in_run(BOOT, limits, names)
     }
 
+    /// The server in another run.
+    pub(crate) fn with_boot(boot: u64) -> Self {
+        Self::in_run(boot, GssLimits::default(), Arc::new(NoNames))
+    }
+
     fn in_run(boot: u64, limits: GssLimits, names: Arc<dyn Names>) -> Self {
         let surroundings = Arc::new(ManualSurroundings::new(boot));
         let mechanism = Arc::new(TestMechanism::default());

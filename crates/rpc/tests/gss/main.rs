@@ -5,6 +5,7 @@
 
 mod arbitrary;
 mod bad_requests;
+mod client;
 mod creation;
 mod data;
 mod fixture;

@@ -1,5 +1,5 @@
 //! RPCSEC_GSS version 1 (RFC 2203) without a mechanism: the wire, the contexts of a server, and the
-//! protection of calls.
+//! protection of calls. [`client`] has the other half.
 //!
 //! A [`GssAuthenticator`] judges calls. It has two seams to a mechanism such as Kerberos V5: an [`Acceptor`]
 //! takes the tokens of INIT, and a [`SecurityContext`] makes and checks those of each call. [`Names`] gives a
@@ -22,6 +22,7 @@
 //! Version 2 (RFC 5403) is refused as RFC 2203 §5.2.3.2 says; clients then fall back to version 1.
 
 mod authenticator;
+pub mod client;
 mod context;
 mod contexts;
 mod creation;

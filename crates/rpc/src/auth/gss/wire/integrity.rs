@@ -5,8 +5,8 @@ use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::MIC_BYTES_MAX;
 
-/// `rpc_gss_integ_data`: the encoded `rpc_gss_data_t`, which is a sequence number and arguments or results, and
-/// its MIC.
+/// `rpc_gss_integ_data`: the encoded `rpc_gss_data_t`, which is a sequence number and arguments or results,
+/// and its MIC.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IntegrityData {
     /// The bytes that the MIC covers. The record bounds their length.

@@ -35,6 +35,7 @@ fn frame_protected_call(
         protection.verifier(signed)
     });
     let start = encoder.len();
+    protection.begin(&mut encoder);
     arguments(&mut encoder);
     protection.wrap(&mut encoder, start);
     with_mark(encoder)

@@ -18,7 +18,7 @@ use rpc::{CallHeader, Connection, Refusal, Service, Transport};
 use tokio::net::UdpSocket;
 use xdr::{Decoder, Encoder};
 
-use crate::driver::{Arrived, Judged, NO_UPGRADE, Parties, answer};
+use crate::driver::{Judged, NO_UPGRADE, Parties, Turn, answer, answer_control};
 use crate::recent_replies::{CallKey, CallState, RecentReplies};
 
 /// Bounds of a socket for datagrams.
@@ -156,7 +156,7 @@ impl<S: Service> Datagrams<S> {
         let claim = claim.of(arguments.input_ref());
         let verdict = self.authenticator.judge(&header, &claim, arguments.rest_ref(), &*connection);
         match Judged::by(verdict, header, arguments) {
-            Judged::Call(arrived) => Received::Call(self.answer(key, arrived, connection, length)),
+            Judged::Turn(turn) => Received::Call(self.answer(key, turn, connection, length)),
             Judged::Reply(mut framed) => {
                 Received::Reply(self.bounded(framed.split_off(MARK_BYTES), length).into())
             }
@@ -166,16 +166,17 @@ impl<S: Service> Datagrams<S> {
         }
     }
 
-    fn answer(
-        &self,
-        key: CallKey,
-        arrived: Arrived,
-        connection: Arc<dyn Connection>,
-        length: usize,
-    ) -> Answering {
+    fn answer(&self, key: CallKey, turn: Turn, connection: Arc<dyn Connection>, length: usize) -> Answering {
         let sender = connection.peer();
-        let parties = Arc::new(Parties { service: Arc::clone(&self.service), connection });
-        let answered = answer(parties, arrived, Vec::new());
+        let service = Arc::clone(&self.service);
+        let answered = async move {
+            match turn {
+                Turn::Call(arrived) => {
+                    answer(Arc::new(Parties { service, connection }), arrived, Vec::new()).await
+                }
+                Turn::Control(call) => answer_control(connection, call).await,
+            }
+        };
         Box::pin(async move {
             let reply = AssertUnwindSafe(answered).catch_unwind().await.unwrap_or_else(|_| {
                 tracing::error!(%sender, "a handler panicked");

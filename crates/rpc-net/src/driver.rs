@@ -10,10 +10,12 @@ use std::time::{self, Duration};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::FutureExt;
-use rpc::auth::{AuthStatus, Caller, Callers, Protection, Verdict, Verifier};
+use futures_util::future::Either;
+use rpc::auth::{Answer, AuthStatus, Caller, Callers, Protection, Verdict, Verifier};
 use rpc::message::{self, Message};
 use rpc::{
-    Call, CallHeader, Connection, Disposition, RecordError, RecordLimits, RecordReader, Refusal, Service,
+    BoxFuture, Call, CallHeader, Connection, Disposition, RecordError, RecordLimits, RecordReader, Refusal,
+    Service,
 };
 use tokio::time::{Instant, Sleep};
 use xdr::{Decoder, Encoder};
@@ -138,8 +140,15 @@ async fn run<S: Service>(
 ) -> Ended {
     let connection: Arc<dyn Connection> = Arc::clone(&link) as Arc<dyn Connection>;
     let parties = Arc::new(Parties { service: Arc::clone(&service), connection });
-    let make = |arrived: Arrived, buffer: Vec<u8>| {
-        AssertUnwindSafe(answer(Arc::clone(&parties), arrived, buffer)).catch_unwind()
+    let make = |turn: Turn, buffer: Vec<u8>| match turn {
+        Turn::Call(arrived) => {
+            let answered = answer(Arc::clone(&parties), arrived, buffer);
+            Either::Left(AssertUnwindSafe(answered).catch_unwind())
+        }
+        Turn::Control(call) => {
+            let answered = answer_control(Arc::clone(&parties.connection), call);
+            Either::Right(Box::pin(AssertUnwindSafe(answered).catch_unwind()))
+        }
     };
     let account = neighbours.memory.account(ClientAddress::of(link.peer().ip()));
     let mut driver = Driver {
@@ -252,6 +261,14 @@ pub(crate) struct Parties<S> {
     pub(crate) connection: Arc<dyn Connection>,
 }
 
+/// A call that takes its turn among those of the connection.
+pub(crate) enum Turn {
+    /// The service answers it.
+    Call(Arrived),
+    /// The authenticator answers a call of its own ([`Verdict::Later`]).
+    Control(ControlCall),
+}
+
 /// A call whose caller is believed.
 pub(crate) struct Arrived {
     pub(crate) header: CallHeader,
@@ -260,6 +277,15 @@ pub(crate) struct Arrived {
     /// Stands at the arguments.
     pub(crate) arguments: Decoder,
 }
+
+/// A call that the authenticator answers later.
+pub(crate) struct ControlCall {
+    xid: u32,
+    answer: BoxFuture<Result<Answer, Refusal>>,
+}
+
+/// Room for the mark, in bytes: the message begins behind it.
+const MARK_BYTES: usize = 4;
 
 /// Answers a call; the reply has the room for a record mark in front, filled in.
 pub(crate) async fn answer<S: Service>(
@@ -273,38 +299,59 @@ pub(crate) async fn answer<S: Service>(
     reply.u32(0);
     let mut verifier = Verifier::NONE;
     if let Some(protection) = &mut protection {
-        arguments = match protection.unwrap(arguments) {
-            Ok(plain) => plain,
-            Err(refusal) => return Some(refused(header.xid, refusal, reply)),
-        };
         verifier = protection.verifier();
     }
     message::encode_success(header.xid, &verifier, &mut reply);
+    drop(verifier);
     let start = reply.len();
+    if let Some(protection) = &mut protection {
+        arguments = match protection.unwrap(arguments) {
+            Ok(plain) => plain,
+            Err(refusal) => return Some(refused_behind(start, header.xid, refusal, reply)),
+        };
+        protection.begin(&mut reply);
+    }
     let connection = &parties.connection;
     let call = Call { header: &header, caller: &caller, peer: connection.peer(), connection, arguments };
     match parties.service.call(call, &mut reply).await {
         Ok(Disposition::Reply) => {}
         Ok(Disposition::Drop) => return None,
-        Err(refusal) => return Some(refused(header.xid, refusal, reply)),
+        Err(refusal) => return Some(refused_behind(start, header.xid, refusal, reply)),
     }
-    match protection.map_or(Ok(()), |mut protection| protection.wrap(&mut reply, start)) {
-        Ok(()) => Some(framed(reply)),
-        Err(refusal) => Some(refused(header.xid, refusal, reply)),
+    match protection.map_or(Ok(Disposition::Reply), |mut protection| protection.wrap(&mut reply, start)) {
+        Ok(Disposition::Reply) => Some(framed(reply)),
+        Ok(Disposition::Drop) => None,
+        Err(refusal) => Some(refused_behind(start, header.xid, refusal, reply)),
     }
+}
+
+/// As [`answer`], of the authenticator's own call. It is cancelled with the connection: it changes nothing
+/// that a retry would have to find.
+pub(crate) async fn answer_control(connection: Arc<dyn Connection>, call: ControlCall) -> Option<Vec<u8>> {
+    connection.set_cancellable(true);
+    Some(match call.answer.await {
+        Ok(answer) => control_reply(call.xid, &answer.verifier, &answer.results),
+        Err(refusal) => refused(call.xid, refusal, room_for_mark()),
+    })
 }
 
 /// A refusal in the place of all that `reply` has behind the room for its mark.
 fn refused(xid: u32, refusal: Refusal, mut reply: Encoder) -> Vec<u8> {
-    reply.truncate(4);
+    reply.truncate(MARK_BYTES);
     message::encode_refusal(xid, refusal, &mut reply);
+    framed(reply)
+}
+
+/// A refusal in the place of success and of the results, which begin at `results`.
+fn refused_behind(results: usize, xid: u32, refusal: Refusal, mut reply: Encoder) -> Vec<u8> {
+    message::replace_success(xid, refusal, &mut reply, MARK_BYTES, results);
     framed(reply)
 }
 
 /// The way of a call after its caller was judged.
 pub(crate) enum Judged {
-    /// It goes to the service.
-    Call(Arrived),
+    /// It takes its turn.
+    Turn(Turn),
     /// It is answered with this framed reply.
     Reply(Vec<u8>),
     /// The connection is to be upgraded behind this framed reply.
@@ -317,13 +364,17 @@ impl Judged {
     /// Follows the verdict on a call.
     pub(crate) fn by(verdict: Verdict, header: CallHeader, arguments: Decoder) -> Self {
         match verdict {
-            Verdict::Lasting(caller) => Self::Call(Arrived { header, caller, protection: None, arguments }),
+            Verdict::Lasting(caller) => {
+                Self::Turn(Turn::Call(Arrived { header, caller, protection: None, arguments }))
+            }
             Verdict::Protected(caller, protection) => {
-                Self::Call(Arrived { header, caller, protection: Some(protection), arguments })
+                let protection = Some(protection);
+                Self::Turn(Turn::Call(Arrived { header, caller, protection, arguments }))
             }
-            Verdict::Answer { verifier, results } => {
-                Self::Reply(control_reply(header.xid, &verifier, &results))
+            Verdict::Answer(answer) => {
+                Self::Reply(control_reply(header.xid, &answer.verifier, &answer.results))
             }
+            Verdict::Later(answer) => Self::Turn(Turn::Control(ControlCall { xid: header.xid, answer })),
             Verdict::Upgrade(verifier) => {
                 Self::Upgrade { xid: header.xid, reply: control_reply(header.xid, &verifier, &[]) }
             }
@@ -429,7 +480,7 @@ struct Driver<'a, H: Future, M> {
 impl<H, M> Driver<'_, H, M>
 where
     H: Future<Output = Outcome>,
-    M: Fn(Arrived, Vec<u8>) -> H,
+    M: Fn(Turn, Vec<u8>) -> H,
 {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Ended> {
         match self.passes(context) {
@@ -738,7 +789,7 @@ where
                 let claim = claim.of(decoder.input_ref());
                 let verdict = self.callers.judge(&header, &claim, decoder.rest_ref(), &**self.link);
                 match Judged::by(verdict, header, decoder) {
-                    Judged::Call(arrived) => self.run(arrived, context)?,
+                    Judged::Turn(turn) => self.run(turn, context)?,
                     Judged::Reply(reply) => self.buffer.extend_from_slice(&reply),
                     Judged::Upgrade { xid, reply } => return self.begin_upgrade(xid, &reply),
                     Judged::Nothing => {}
@@ -822,8 +873,8 @@ where
     }
 
     /// Polls the handler once; parks it when it has to wait.
-    fn run(&mut self, arrived: Arrived, context: &mut Context<'_>) -> Result<(), Ended> {
-        let handler = (self.make)(arrived, REPLY_BUFFER.with(std::cell::Cell::take));
+    fn run(&mut self, turn: Turn, context: &mut Context<'_>) -> Result<(), Ended> {
+        let handler = (self.make)(turn, REPLY_BUFFER.with(std::cell::Cell::take));
         let mut room = match self.spare.take() {
             Some(mut room) => {
                 room.set(handler);

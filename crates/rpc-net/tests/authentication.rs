@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rpc::auth::{
-    Authenticator, CallProtection, Caller, Claim, Credentials, Flavor, OnBehalf, OpaqueAuth, Pass,
+    Answer, Authenticator, CallProtection, Caller, Claim, Credentials, Flavor, OnBehalf, OpaqueAuth, Pass,
     Protection, SystemAuthenticator, SystemCredentials, UnixUser, Verdict, Verifier,
 };
 use rpc::{AuthStatus, Call, CallError, CallHeader, Connection, Credential, Disposition, Refusal, Service};
@@ -27,12 +27,15 @@ const SEALED: u32 = 400_001;
 const DATA: &[u8] = b"data";
 const BEGIN: &[u8] = b"init";
 const STALE: &[u8] = b"late";
+/// The answer comes once the test allows it.
+const SLOW: &[u8] = b"slow";
 const MASK: u8 = 0x5a;
 
 /// Callers of [`SEALED`] prove what they sent: the verifier is the sum of the bytes that it signs.
 #[derive(Default)]
 struct Seals {
     judged: AtomicUsize,
+    may_answer: Arc<tokio::sync::Notify>,
 }
 
 fn sum(bytes: &[u8]) -> [u8; 4] {
@@ -56,7 +59,17 @@ impl Authenticator for Seals {
         }
         match claim.credential.body {
             DATA => Verdict::Protected(Arc::new(Caller::named(SEALED, b"ann", None)), Box::new(Mask)),
-            BEGIN => Verdict::Answer { verifier: proof(), results: arguments.to_vec() },
+            BEGIN => Verdict::Answer(Answer { verifier: proof(), results: arguments.to_vec() }),
+            SLOW => {
+                let (may_answer, results) = (Arc::clone(&self.may_answer), arguments.to_vec());
+                Verdict::Later(Box::pin(async move {
+                    may_answer.notified().await;
+                    if results.is_empty() {
+                        return Err(Refusal::SystemError);
+                    }
+                    Ok(Answer { verifier: proof(), results })
+                }))
+            }
             _ => Verdict::Silence,
         }
     }
@@ -70,29 +83,40 @@ fn proof() -> Verifier {
 struct Mask;
 
 impl Protection for Mask {
+    fn verifier(&mut self) -> Verifier {
+        proof()
+    }
+
     fn unwrap(&mut self, arguments: Decoder) -> Result<Decoder, Refusal> {
         let plain: Vec<u8> = arguments.rest_ref().iter().map(|byte| byte ^ MASK).collect();
         if plain.is_empty() { Err(Refusal::GarbageArguments) } else { Ok(Decoder::new(plain.into())) }
     }
 
-    fn verifier(&mut self) -> Verifier {
-        proof()
+    fn begin(&mut self, reply: &mut Encoder) {
+        reply.u32(0);
     }
 
-    fn wrap(&mut self, reply: &mut Encoder, start: usize) -> Result<(), Refusal> {
-        let plain = reply.as_slice()[start..].to_vec();
-        reply.truncate(start);
-        reply.u32(plain.len() as u32);
-        reply.buffer_mut().extend(plain.iter().map(|byte| byte ^ MASK));
-        Ok(())
+    fn wrap(&mut self, reply: &mut Encoder, start: usize) -> Result<Disposition, Refusal> {
+        let bytes = &mut reply.buffer_mut()[start..];
+        let (length, results) = bytes.split_at_mut(4);
+        length.copy_from_slice(&(results.len() as u32).to_be_bytes());
+        match &results[4..] {
+            b"no reply" => return Ok(Disposition::Drop),
+            b"not allowed" => return Err(Refusal::Authentication(AuthStatus::TooWeak)),
+            _ => results.iter_mut().for_each(|byte| *byte ^= MASK),
+        }
+        Ok(Disposition::Reply)
     }
 }
 
-/// Answers with the number of the caller's flavor and the arguments.
+/// Answers with the number of the caller's flavor and the arguments. It does not have procedure 9.
 struct Echo(Arc<Seals>);
 
 impl Service for Echo {
     async fn call(&self, call: Call<'_>, reply: &mut Encoder) -> Result<Disposition, Refusal> {
+        if call.header.procedure == 9 {
+            return Err(Refusal::ProcedureUnavailable);
+        }
         reply.u32(call.caller.flavor().number());
         if call.caller.flavor() == Flavor::Other(SEALED) {
             assert_eq!(call.caller.principal(), Caller::named(SEALED, b"ann", None).principal());
@@ -116,7 +140,12 @@ async fn echo() -> (SocketAddr, Arc<Seals>) {
 
 /// A call of this flavor with a verifier that is right or not.
 fn call(flavor: u32, body: &[u8], is_proven: bool, arguments: &[u8]) -> Vec<u8> {
-    let call = RawCall::new(7, (PROGRAM, 1, 1)).with_credential(flavor, body).with_bytes(arguments);
+    call_of(1, flavor, body, is_proven, arguments)
+}
+
+/// Like [`call`], of another procedure.
+fn call_of(procedure: u32, flavor: u32, body: &[u8], is_proven: bool, arguments: &[u8]) -> Vec<u8> {
+    let call = RawCall::new(7, (PROGRAM, 1, procedure)).with_credential(flavor, body).with_bytes(arguments);
     let proof = sum(&call.head());
     let verifier: &[u8] = if is_proven { &proof } else { &[] };
     call.with_verifier(if flavor == SEALED { SEALED } else { 0 }, verifier).record()
@@ -142,6 +171,13 @@ fn success(verifier: &Verifier, results: &[u8]) -> Vec<u8> {
     reply.into_inner()
 }
 
+/// REPLY, ACCEPTED, the verifier of the server, and a status that is not SUCCESS.
+fn accepted(status: u32) -> Vec<u8> {
+    let mut reply = success(&proof(), &[]);
+    reply.truncate(reply.len() - 4);
+    [&reply[..], &status.to_be_bytes()].concat()
+}
+
 /// REPLY, DENIED, AUTH_ERROR.
 fn denied(status: u32) -> Vec<u8> {
     [1, 1, 1, status].iter().flat_map(|word: &u32| word.to_be_bytes()).collect()
@@ -159,8 +195,37 @@ async fn protection_is_taken_off_arguments_and_put_on_results() {
     let calls = [call(SEALED, DATA, true, &masked(b"argument")), call(SEALED, DATA, true, b"")];
     let replies = exchange(address, &calls, 2);
     assert_eq!(replies[0], success(&proof(), &sealed));
-    // Arguments that cannot be unwrapped: GARBAGE_ARGS, which proves nothing.
-    assert_eq!(replies[1], [1, 0, 0, 0, 4].map(u32::to_be_bytes).concat());
+    assert_eq!(replies[1], accepted(4), "GARBAGE_ARGS: arguments that cannot be unwrapped");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn refused_calls_have_the_verifier_unless_they_are_denied() {
+    let (address, _) = echo().await;
+    let calls = [
+        call_of(9, SEALED, DATA, true, &masked(b"argument")),
+        call(SEALED, DATA, true, &masked(b"no reply")),
+        call(SEALED, DATA, true, &masked(b"not allowed")),
+        call_of(9, 0, b"", false, b"none"),
+    ];
+    let replies = exchange(address, &calls, 3);
+    assert_eq!(replies[0], accepted(3), "PROC_UNAVAIL");
+    assert_eq!(replies[1], denied(5), "AUTH_TOOWEAK");
+    assert_eq!(replies[2], [1, 0, 0, 0, 3].map(u32::to_be_bytes).concat());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn late_answer_holds_up_no_other_call_of_the_connection() {
+    let (address, seals) = echo().await;
+    let mut peer = RawPeer::connect(address).unwrap();
+    peer.set_read_timeout(Duration::from_secs(60)).unwrap();
+    let calls = [call(SEALED, SLOW, true, b"token..."), call(0, b"", false, b"none")];
+    peer.send(&calls.concat()).unwrap();
+    assert_eq!(peer.receive().unwrap()[4..], success(&Verifier::NONE, b"\0\0\0\0none"));
+    seals.may_answer.notify_one();
+    assert_eq!(peer.receive().unwrap()[4..], success(&proof(), b"token..."));
+    peer.send(&call(SEALED, SLOW, true, b"")).unwrap();
+    seals.may_answer.notify_one();
+    assert_eq!(peer.receive().unwrap()[4..], [1, 0, 0, 0, 5].map(u32::to_be_bytes).concat(), "SYSTEM_ERR");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

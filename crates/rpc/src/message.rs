@@ -69,6 +69,12 @@ pub enum Refusal {
     Authentication(AuthStatus),
 }
 
+impl From<AuthStatus> for Refusal {
+    fn from(status: AuthStatus) -> Self {
+        Self::Authentication(status)
+    }
+}
+
 /// The head of a message, as [`decode`] has read it.
 #[derive(Debug)]
 pub enum Message {
@@ -185,6 +191,21 @@ pub fn encode_refusal(xid: u32, refusal: Refusal, to: &mut Encoder) {
             encode_accepted(accepted, to);
         }
     }
+}
+
+/// Puts `refusal` in the place of success and results. The head of the successful reply begins at `start`
+/// and its results at `results`. A refusal of an accepted call keeps the verifier, which clients check
+/// before they read the status (RFC 2203 §5.3.3.2).
+///
+/// # Panics
+/// When no head that [`encode_success`] wrote ends at `results`.
+pub fn replace_success(xid: u32, refusal: Refusal, to: &mut Encoder, start: usize, results: usize) {
+    if let Refusal::RpcMismatch { .. } | Refusal::Authentication(_) = refusal {
+        to.truncate(start);
+        return encode_refusal(xid, refusal, to);
+    }
+    to.truncate(results.checked_sub(4).expect("a head ends with its status"));
+    encode_accepted(refusal, to);
 }
 
 fn encode_accepted(refusal: Refusal, to: &mut Encoder) {

@@ -5,6 +5,8 @@
 
 #[path = "../../../fuzz/bodies.rs"]
 mod bodies;
+#[path = "../../../fuzz/gss.rs"]
+mod gss;
 #[path = "../../../fuzz/sequences/mod.rs"]
 mod sequences;
 
@@ -36,6 +38,11 @@ fn types_of_the_corpus_do_no_harm() {
 #[test]
 fn calls_of_the_corpus_do_no_harm() {
     replay("calls", bodies::calls);
+}
+
+#[test]
+fn gss_calls_of_the_corpus_reach_no_service() {
+    replay("gss", gss::gss);
 }
 
 #[test]

@@ -6,6 +6,7 @@
 //! | [`peer`] | either end of a TCP connection that sends and receives such bytes |
 //! | [`connection`] | an [`rpc::Connection`] without a network, with scripted callbacks |
 //! | [`runtime`] | a clock that a test sets, and tasks that a test polls |
+//! | [`gss`] | a mechanism for RPCSEC_GSS, and its surroundings |
 //! | `compound` | COMPOUNDs and their replies, from either side (feature `nfs4`) |
 //! | `session` | a client with a session, over any transport (feature `nfs4`) |
 //! | `script` | a server on a TCP port whose replies a test writes (feature `client`) |
@@ -22,6 +23,7 @@ pub mod authority;
 #[cfg(feature = "nfs4")]
 pub mod compound;
 pub mod connection;
+pub mod gss;
 pub mod peer;
 mod record_reader;
 #[cfg(feature = "server")]

@@ -3,7 +3,16 @@
 use std::sync::Arc;
 
 use super::{Caller, Claim, Protection, Verifier};
-use crate::{CallHeader, Connection, Refusal};
+use crate::{BoxFuture, CallHeader, Connection, Refusal};
+
+/// A reply of the authenticator's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The verifier of the reply.
+    pub verifier: Verifier,
+    /// The results, encoded.
+    pub results: Vec<u8>,
+}
 
 /// The decision of an authenticator on a call.
 pub enum Verdict {
@@ -13,12 +22,11 @@ pub enum Verdict {
     /// The caller of this call, whose arguments and results are protected.
     Protected(Arc<Caller>, Box<dyn Protection>),
     /// The call is the authenticator's own, and no service sees it: it has these results.
-    Answer {
-        /// Of the reply.
-        verifier: Verifier,
-        /// Encoded.
-        results: Vec<u8>,
-    },
+    Answer(Answer),
+    /// Like [`Verdict::Answer`], but the answer takes time. The future is polled beside the other calls of
+    /// the connection, so it must not block: blocking work belongs on a thread of its own. It is dropped when
+    /// the connection is lost.
+    Later(BoxFuture<Result<Answer, Refusal>>),
     /// The NULL call asks for an upgrade of the connection, and no service sees it (RFC 9289 §4.1). The reply
     /// has this verifier and no results; the handshake begins behind it. Where the server has no upgrade,
     /// over datagrams, and on a connection that was upgraded before, the reply is AUTH_BADCRED. If the client

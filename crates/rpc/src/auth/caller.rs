@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use super::gss::{GssService, RPCSEC_GSS};
 use super::{AUTH_NONE, AUTH_SYS, AuthSys, Credential};
 
 /// How a caller was authenticated (RFC 5531 §8.1).
@@ -11,6 +12,8 @@ pub enum Flavor {
     None,
     /// AUTH_SYS: the ids that the client claims.
     Sys,
+    /// RPCSEC_GSS: a principal that has proven itself, and the service that protects this call.
+    Gss(GssService),
     /// Another one, by its number.
     Other(u32),
 }
@@ -22,6 +25,7 @@ impl Flavor {
         match self {
             Self::None => AUTH_NONE,
             Self::Sys => AUTH_SYS,
+            Self::Gss(_) => RPCSEC_GSS,
             Self::Other(number) => number,
         }
     }
@@ -54,6 +58,13 @@ impl Caller {
     pub fn named(flavor: u32, principal: &[u8], user: Option<UnixUser>) -> Self {
         let principal = [&[2][..], &flavor.to_be_bytes(), principal].concat().into();
         Self { flavor: Flavor::Other(flavor), principal, user, machine_name: Bytes::new() }
+    }
+
+    /// Returns the caller that a GSS context has authenticated as `principal` (RFC 2203). The service is not
+    /// a part of [`Caller::principal`]: a client may use several for one principal.
+    #[must_use]
+    pub fn gss(service: GssService, principal: &[u8], user: Option<UnixUser>) -> Self {
+        Self { flavor: Flavor::Gss(service), ..Self::named(RPCSEC_GSS, principal, user) }
     }
 
     /// How it was authenticated.
@@ -122,13 +133,22 @@ mod tests {
             sys(2, &[], "a"),
             sys(1, &[], "b"),
             Credential::None.into(),
-            Caller::named(6, b"a", None),
+            Caller::gss(GssService::None, b"a", None),
             Caller::named(7, b"a", None),
-            Caller::named(6, b"b", None),
+            Caller::named(7, b"b", None),
         ];
         for (nth, one) in others.iter().enumerate() {
             assert_ne!(one.principal(), sys(1, &[], "a").principal());
             assert!(others[nth + 1..].iter().all(|other| other.principal() != one.principal()));
         }
+    }
+
+    #[test]
+    fn service_of_a_gss_caller_is_no_part_of_its_principal() {
+        let plain = Caller::gss(GssService::None, b"a", None);
+        let sealed = Caller::gss(GssService::Privacy, b"a", None);
+        assert_eq!(plain.principal(), sealed.principal());
+        assert_eq!((plain.flavor().number(), sealed.flavor()), (6, Flavor::Gss(GssService::Privacy)));
+        assert_ne!(plain, sealed);
     }
 }

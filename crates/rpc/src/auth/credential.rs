@@ -55,6 +55,12 @@ pub enum AuthStatus {
     InvalidResponse = 6,
     /// `AUTH_FAILED`: for an unknown reason.
     Failed = 7,
+    /// `RPCSEC_GSS_CREDPROBLEM`: the server does not have the context, or the verifier is not of it. The
+    /// client makes another context (RFC 2203 §5.3.3.3).
+    GssCredentialProblem = 13,
+    /// `RPCSEC_GSS_CTXPROBLEM`: the context has expired or has used up its sequence numbers. The client makes
+    /// another one.
+    GssContextProblem = 14,
 }
 
 impl Encode for Credential {

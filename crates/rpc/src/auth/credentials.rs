@@ -49,7 +49,11 @@ pub trait CallProtection: Send + 'static {
     /// The verifier, over the message from its transaction id to the end of the credential.
     fn verifier(&mut self, signed: &[u8]) -> Verifier;
 
-    /// Protects the arguments, which begin at `start` in `call`.
+    /// Appends the bytes that the flavor has in front of the arguments, so that `wrap` need not move them.
+    fn begin(&mut self, _call: &mut Encoder) {}
+
+    /// Protects the arguments. The bytes of `begin` and the arguments behind them start at `start` in `call`.
+    /// Arguments that cannot be protected are left out: the server refuses such a call.
     fn wrap(&mut self, call: &mut Encoder, start: usize);
 
     /// Checks the verifier of a reply, and takes the protection off its results.

@@ -4,19 +4,22 @@
 //! [`CallProtection`]. At the server an [`Authenticator`] judges the [`Claim`] of each call:
 //! credential, verifier, and the bytes that a verifier may sign. Only this module looks at a raw credential.
 //! A [`Verdict`] may offer one upgrade of the connection, whose [`Channel`] later verdicts see.
-//! A [`Protection`] undoes and does what a flavor adds to arguments and results.
+//! A [`Protection`] undoes and does what a flavor adds to arguments and results. [`gss`] has RPCSEC_GSS.
 
 mod authenticator;
+mod by_flavor;
 mod caller;
 mod channel;
 mod claim;
 mod credential;
 mod credentials;
+pub mod gss;
 mod peer_certificate;
 mod protection;
 mod system;
 
-pub use authenticator::{Authenticator, Callers, Verdict};
+pub use authenticator::{Answer, Authenticator, Callers, Verdict};
+pub use by_flavor::FlavorAuthenticator;
 pub use caller::{Caller, Flavor, UnixUser};
 pub use channel::{AUTH_TLS, Channel, STARTTLS};
 pub use claim::{AuthPlace, Claim, ClaimPlace, OpaqueAuth};

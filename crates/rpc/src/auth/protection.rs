@@ -3,7 +3,7 @@
 use xdr::{Decoder, Encoder};
 
 use super::{AUTH_NONE, STARTTLS};
-use crate::Refusal;
+use crate::{Disposition, Refusal};
 
 /// The proof of a server in a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,19 +26,26 @@ impl Verifier {
 }
 
 /// Protects one call and its reply. Services and reply caches see plain arguments and results.
+///
+/// The order of calls is `verifier`, `unwrap`, `begin`, `wrap`. A call that is refused ends before.
 pub trait Protection: Send + 'static {
+    /// Returns the verifier of the reply, also of one that refuses the call (RFC 2203 §5.3.3.2).
+    fn verifier(&mut self) -> Verifier;
+
     /// Takes the protection off the arguments.
     ///
     /// # Errors
     /// The refusal that the caller gets instead.
     fn unwrap(&mut self, arguments: Decoder) -> Result<Decoder, Refusal>;
 
-    /// The verifier of the reply.
-    fn verifier(&mut self) -> Verifier;
+    /// Appends the bytes that the flavor has in front of the results, so that `wrap` need not move them.
+    fn begin(&mut self, _reply: &mut Encoder) {}
 
-    /// Protects the results, which begin at `start` in `reply`.
+    /// Protects the results. The bytes of `begin` and the results behind them start at `start` in `reply`.
+    /// [`Disposition::Drop`] when they cannot be protected and the flavor wants no reply then
+    /// (RFC 2203 §5.3.3.4.4).
     ///
     /// # Errors
     /// The refusal that the caller gets instead.
-    fn wrap(&mut self, reply: &mut Encoder, start: usize) -> Result<(), Refusal>;
+    fn wrap(&mut self, reply: &mut Encoder, start: usize) -> Result<Disposition, Refusal>;
 }

@@ -16,7 +16,7 @@ use crate::{CallHeader, Connection, Refusal};
 pub struct SystemAuthenticator;
 
 impl Authenticator for SystemAuthenticator {
-    fn judge(&self, header: &CallHeader, claim: &Claim<'_>, _: &[u8], _: &dyn Connection) -> Verdict {
+    fn judge(&self, header: &CallHeader, claim: &Claim<'_>, arguments: &[u8], _: &dyn Connection) -> Verdict {
         let body = || Bytes::copy_from_slice(claim.credential.body);
         let credential = match claim.credential.flavor {
             AUTH_NONE => Credential::None,
@@ -25,7 +25,9 @@ impl Authenticator for SystemAuthenticator {
                 Err(_) => return Verdict::Refuse(Refusal::Authentication(AuthStatus::BadCredential)),
             },
             // The driver of the connection refuses it where there is no upgrade.
-            AUTH_TLS if is_probe(header, claim) => return Verdict::Upgrade(Verifier::starttls()),
+            AUTH_TLS if arguments.is_empty() && is_probe(header, claim) => {
+                return Verdict::Upgrade(Verifier::starttls());
+            }
             AUTH_TLS => return Verdict::Refuse(Refusal::Authentication(AuthStatus::BadCredential)),
             flavor => Credential::Other { flavor, body: body() },
         };

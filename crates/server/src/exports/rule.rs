@@ -31,7 +31,7 @@ impl Flavor {
         match caller.flavor() {
             rpc::auth::Flavor::None => Some(Self::None),
             rpc::auth::Flavor::Sys => Some(Self::Sys),
-            rpc::auth::Flavor::Other(_) => None,
+            rpc::auth::Flavor::Gss(_) | rpc::auth::Flavor::Other(_) => None,
         }
     }
 }

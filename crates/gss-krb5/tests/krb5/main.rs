@@ -1,0 +1,12 @@
+//! Known answers and rules of encryption types and tokens.
+
+#![allow(clippy::unwrap_used)]
+
+mod encryption;
+#[path = "../../src/hex.rs"]
+mod hex;
+mod in_place;
+mod properties;
+mod refusals;
+mod sides;
+mod tokens;

@@ -11,6 +11,7 @@
 //! | `session` | a client with a session, over any transport (feature `nfs4`) |
 //! | `script` | a server on a TCP port whose replies a test writes (feature `client`) |
 //! | `authority` | certificates for TLS (feature `authority`) |
+//! | `kdc` | a realm of Kerberos (feature `kdc`) |
 //! | `records` | stable storage in memory whose writes fail or stall as planned (feature `server`) |
 //!
 //! The unit tests of `server` use the first four. There, [`runtime::ManualRuntime`] gets the trait of the
@@ -24,6 +25,8 @@ pub mod authority;
 pub mod compound;
 pub mod connection;
 pub mod gss;
+#[cfg(feature = "kdc")]
+pub mod kdc;
 pub mod peer;
 mod record_reader;
 #[cfg(feature = "server")]

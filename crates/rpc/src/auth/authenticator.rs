@@ -51,6 +51,12 @@ pub trait Authenticator: Send + Sync + 'static {
     ) -> Verdict;
 }
 
+impl std::fmt::Debug for dyn Authenticator {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Authenticator")
+    }
+}
+
 /// The last caller of a connection whose verdict lasts: most calls have the same.
 pub struct Callers {
     authenticator: Arc<dyn Authenticator>,

@@ -1,0 +1,24 @@
+//! The GSS-API library of the system (RFC 2744), loaded at run time: MIT Kerberos or Heimdal.
+//!
+//! It makes security contexts of Kerberos 5: a server accepts them with the key of its service
+//! ([`Acceptor`]), a client initiates them with a user's ticket ([`Initiator`]). When a context is complete,
+//! its keys are taken out of the library ([`Established`]), and messages are signed and sealed elsewhere: a
+//! context of the library serves one thread at a time.
+//!
+//! All calls may wait: for files, and those of an initiator for the network too. A program that has no such
+//! library gets one sentence from [`Library::load`], and works without Kerberos.
+
+#![allow(unsafe_code, reason = "every call of the library is one of C")]
+
+mod accept;
+mod error;
+mod established;
+mod ffi;
+mod initiate;
+mod library;
+
+pub use accept::{Accepted, Acceptor, PartialContext};
+pub use error::{Error, Status};
+pub use established::{Established, SessionKey};
+pub use initiate::{Initiated, Initiator};
+pub use library::Library;

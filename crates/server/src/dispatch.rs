@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use proto::{mount3, nfs3, nlm4, nsm1};
+use rpc::auth::{Authenticator, SystemAuthenticator};
 use rpc::{Call, CallHeader, Disposition, Refusal};
 use vfs::FileSystem;
 use xdr::Encoder;
@@ -27,6 +28,7 @@ pub struct Programs<F, C, L> {
     nlm4: Nlm4<F, L>,
     retries: Option<Retries>,
     nsm1: Option<Nsm1<L>>,
+    authenticator: Arc<dyn Authenticator>,
     exports: Arc<Exports<F>>,
 }
 
@@ -40,6 +42,7 @@ impl<F: FileSystem, C: Conflicts, L: LockTable> Programs<F, C, L> {
             nlm4: Nlm4::new(Arc::clone(&exports), locks),
             retries: None,
             nsm1: None,
+            authenticator: Arc::new(SystemAuthenticator),
             exports,
         }
     }
@@ -48,6 +51,12 @@ impl<F: FileSystem, C: Conflicts, L: LockTable> Programs<F, C, L> {
     #[must_use]
     pub fn with_nfs4(self, nfs4: Nfs4<F>) -> Self {
         Self { nfs4: Some(nfs4), ..self }
+    }
+
+    /// Judges callers by another authenticator than [`SystemAuthenticator`].
+    #[must_use]
+    pub fn with_authenticator(self, authenticator: Arc<dyn Authenticator>) -> Self {
+        Self { authenticator, ..self }
     }
 
     /// Runs what clients without sessions send again only once.
@@ -174,6 +183,10 @@ impl<F: FileSystem, C: Conflicts, L: LockTable> rpc::Service for Programs<F, C, 
                 self.route(call, reply).await
             }
         }
+    }
+
+    fn authenticator(&self) -> Arc<dyn Authenticator> {
+        Arc::clone(&self.authenticator)
     }
 
     fn connected(&self) {

@@ -1,6 +1,7 @@
 //! What the clients of an export may do there, and as whom.
 
 use rpc::Caller as RpcCaller;
+use rpc::auth::gss::GssService;
 use vfs::Identity;
 
 use super::{Caller, CertificatePattern, Clients, Denied, HostDirectory, Squash, TransportSecurities};
@@ -8,21 +9,44 @@ use super::{Caller, CertificatePattern, Clients, Denied, HostDirectory, Squash, 
 /// Ports below this are for the superuser of the client's host.
 const FIRST_UNPRIVILEGED_PORT: u16 = 1024;
 
-/// A flavour of authentication (RFC 5531 §8.1).
+/// A flavor of authentication (RFC 5531 §8.1), by the words of exports(5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavor {
-    /// AUTH_NONE: nobody.
+    /// `none` (AUTH_NONE): callers without a name.
     None,
-    /// AUTH_SYS: the ids that the client claims.
+    /// `sys` (AUTH_SYS): the ids that the client claims.
     Sys,
+    /// `krb5`, `krb5i`, `krb5p`: principals of Kerberos 5, and the service that protects their calls.
+    Kerberos(GssService),
 }
 
 impl Flavor {
-    /// Its RPC number.
+    /// Every flavor.
+    pub const ALL: [Self; 5] = [
+        Self::None,
+        Self::Sys,
+        Self::Kerberos(GssService::None),
+        Self::Kerberos(GssService::Integrity),
+        Self::Kerberos(GssService::Privacy),
+    ];
+
+    /// Its number; the pseudo flavor of Kerberos with its service (RFC 7530 §3.2.1.1).
     pub fn number(self) -> u32 {
         match self {
             Self::None => 0,
             Self::Sys => 1,
+            Self::Kerberos(service) => service.krb5_pseudo_flavor(),
+        }
+    }
+
+    /// Its word in exports(5).
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Sys => "sys",
+            Self::Kerberos(GssService::None) => "krb5",
+            Self::Kerberos(GssService::Integrity) => "krb5i",
+            Self::Kerberos(GssService::Privacy) => "krb5p",
         }
     }
 
@@ -31,7 +55,8 @@ impl Flavor {
         match caller.flavor() {
             rpc::auth::Flavor::None => Some(Self::None),
             rpc::auth::Flavor::Sys => Some(Self::Sys),
-            rpc::auth::Flavor::Gss(_) | rpc::auth::Flavor::Other(_) => None,
+            rpc::auth::Flavor::Gss(service) => Some(Self::Kerberos(service)),
+            rpc::auth::Flavor::Other(_) => None,
         }
     }
 }

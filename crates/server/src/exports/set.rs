@@ -10,8 +10,8 @@ use super::junctions::{Above, Junction, Junctions};
 use super::mount_points::{MountPoint, MountPoints, NoPlace};
 use super::pseudo::PseudoTree;
 use super::{
-    BackEnd, Caller, Denied, Export, ExportId, ExportOptions, ExportPath, HostDirectory, Question, Rule,
-    Version, Versions,
+    BackEnd, Caller, Denied, Export, ExportId, ExportOptions, ExportPath, Flavor, HostDirectory, Question,
+    Rule, Version, Versions,
 };
 
 /// The exports, of which one is the root `/`, or leads there. Never changes: a request works with one set
@@ -183,10 +183,25 @@ impl<F: FileSystem> ExportSet<F> {
     /// # Errors
     /// `AUTH_TOOWEAK` (RFC 5531 §9).
     pub fn check(&self, caller: &Caller<'_>) -> std::result::Result<(), Refusal> {
-        let weak = Err(Refusal::Authentication(AuthStatus::TooWeak));
         if !self.list.iter().any(|export| export.accepts(caller.rpc)) {
-            return weak;
+            return Err(Refusal::Authentication(AuthStatus::TooWeak));
         }
+        self.check_port(caller)
+    }
+
+    /// As [`ExportSet::check`] for MOUNT, which tells callers of every known flavor the ones that an export
+    /// accepts (RFC 1813 §5.2.1): clients mount with AUTH_SYS what they use with Kerberos.
+    ///
+    /// # Errors
+    /// `AUTH_TOOWEAK`.
+    pub fn check_for_mount(&self, caller: &Caller<'_>) -> std::result::Result<(), Refusal> {
+        if Flavor::of(caller.rpc).is_none() {
+            return Err(Refusal::Authentication(AuthStatus::TooWeak));
+        }
+        self.check_port(caller)
+    }
+
+    fn check_port(&self, caller: &Caller<'_>) -> std::result::Result<(), Refusal> {
         if !self.looks_at_ports {
             return Ok(());
         }
@@ -194,7 +209,7 @@ impl<F: FileSystem> ExportSet<F> {
         if rules.clone().any(|denied| denied == Some(Denied::Port))
             && rules.all(|denied| matches!(denied, Some(Denied::Port | Denied::Client)))
         {
-            return weak;
+            return Err(Refusal::Authentication(AuthStatus::TooWeak));
         }
         Ok(())
     }

@@ -54,7 +54,7 @@ impl<F: FileSystem> Mount3<F> {
         let exports = self.exports.load();
         let caller = Caller::of(call, Version::V3);
         if procedure != Procedure::Null {
-            exports.check(&caller)?;
+            exports.check_for_mount(&caller)?;
             exports.prepare(&caller).await;
         }
         let (counting, start) = (Counting::begin(self.metrics.as_ref()), reply.len());

@@ -13,7 +13,7 @@ use state::Limits;
 use super::descriptors::Descriptors;
 use super::exports::{nearest, parse_classic, specs};
 use super::memory_limit::default_budget_bytes;
-use super::{ExportSpec, ExportTable, PortMapMode, ServeOptions, TlsTable};
+use super::{ExportSpec, ExportTable, KerberosTable, PortMapMode, ServeOptions, TlsTable};
 
 /// The fewest connections that are allowed unless fewer are asked for.
 const CONNECTIONS_MIN: usize = 16;
@@ -76,6 +76,9 @@ pub struct Config {
     /// The certificate for RPC-with-TLS; connections stay plain without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsTable>,
+    /// The key of the server's service, and accounts of principals.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kerberos: Option<KerberosTable>,
     /// The bounds.
     pub limits: ConfigLimits,
     /// Directories with their rules, instead of one.
@@ -242,6 +245,7 @@ impl Default for Config {
             hide_exports: false,
             exports: None,
             tls: None,
+            kerberos: None,
             limits: ConfigLimits::default(),
             export: Vec::new(),
             specs: Vec::new(),
@@ -426,6 +430,7 @@ impl Config {
             // What has been checked has no error here.
             net: ServerOptions { tcp: self.tcp().unwrap_or_default(), ..limits.net() },
             tls: self.tls.clone(),
+            kerberos: self.kerberos.clone(),
             retries: limits.retries(),
         }
     }
@@ -685,7 +690,7 @@ mod tests {
             ("[[export]]\npath = \"a\"\n", 2, "does not begin with /"),
             ("[[export]]\npath = \"/a\"\npseudo = \"b/../c\"\n", 3, "such as /data"),
             ("[[export]]\npath = \"/a\"\nanonuid = -1\n", 3, "is no id"),
-            ("[[export]]\npath = \"/a\"\nsecurity = [\"krb5\"]\n", 3, "Kerberos"),
+            ("[[export]]\npath = \"/a\"\nsecurity = [\"krb4\"]\n", 3, "did you mean `krb5`?"),
             ("[[export]]\npath = \"/a\"\nversions = [\"5\"]\n", 3, "is no version"),
             ("[[export]]\npath = \"/a\"\nsync = true\nasync = true\n", 4, "opposite"),
             (

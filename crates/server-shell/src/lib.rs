@@ -15,6 +15,7 @@ mod descriptors;
 mod exports;
 mod host_caller;
 mod identity;
+mod kerberos;
 mod memory_limit;
 mod memory_use;
 mod metrics;
@@ -38,6 +39,7 @@ pub use config::{Config, ConfigError, ConfigLimits};
 pub use exports::{
     BackEndChoice, CertificateTable, ClientTable, ExportSpec, ExportTable, ExportsError, Reloaded, SquashKey,
 };
+pub use kerberos::{KerberosError, KerberosTable, PrincipalTable};
 pub use options::ServeOptions;
 pub use port_map_mode::PortMapMode;
 pub use side_listeners::SideError;

@@ -7,7 +7,7 @@ use rpc_net::ServerOptions;
 use server::retries::RetryLimits;
 use state::Limits;
 
-use super::{BackEnds, ExportSpec, PortMapMode, TlsTable};
+use super::{BackEnds, ExportSpec, KerberosTable, PortMapMode, TlsTable};
 
 /// What to serve, and how.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +38,8 @@ pub struct ServeOptions {
     pub net: ServerOptions,
     /// The certificate for RPC-with-TLS (RFC 9289); connections stay plain without one.
     pub tls: Option<TlsTable>,
+    /// The keys of Kerberos; none where no call has a context.
+    pub kerberos: Option<KerberosTable>,
     /// The bounds of what is kept for clients without sessions that send calls again.
     pub retries: RetryLimits,
     /// Where counters are told over HTTP; port 0 takes a free one, and without an address nothing is counted.
@@ -69,6 +71,7 @@ impl ServeOptions {
             limits: Limits::default(),
             net: ServerOptions::default(),
             tls: None,
+            kerberos: None,
             retries: RetryLimits::default(),
             metrics: None,
             idmap_domain: None,
@@ -86,6 +89,7 @@ impl ServeOptions {
             ("congestion", self.net.tcp.congestion == other.net.tcp.congestion),
             ("socket_buffer", self.net.tcp.socket_buffer_bytes == other.net.tcp.socket_buffer_bytes),
             ("tls", self.tls == other.tls),
+            ("kerberos", self.kerberos == other.kerberos),
             ("state_dir", self.state_directory == other.state_directory),
             ("delegations", self.delegations == other.delegations),
             ("local_changes", self.local_changes == other.local_changes),

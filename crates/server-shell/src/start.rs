@@ -9,9 +9,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rpc::auth::FlavorAuthenticator;
 use rpc_net::memory::MemoryBudget;
 use server::dispatch::Programs;
-use server::exports::TransportSecurity;
+use server::exports::{Flavor, TransportSecurity};
 use server::host_monitor::Restart;
 use server::nfs4::{Nfs4, Nfs4Options, OwnerNames};
 use server::nsm1::Nsm1;
@@ -42,7 +43,7 @@ use super::records::{Records, RecoveredRecords};
 use super::side_listeners::{SideError, SideListeners};
 use super::state_files::StateFiles;
 use super::world::TokioWorld;
-use super::{ServeOptions, TlsTable, certificate};
+use super::{KerberosError, KerberosTable, ServeOptions, TlsTable, certificate, kerberos};
 
 /// Connections that wait to be accepted.
 const BACKLOG: u32 = 1024;
@@ -92,6 +93,9 @@ pub enum StartError {
     /// The certificate cannot be used.
     #[error(transparent)]
     Tls(#[from] tls::Error),
+    /// Kerberos cannot be used.
+    #[error(transparent)]
+    Kerberos(#[from] KerberosError),
     /// Clients of NFSv3 cannot find the programs.
     #[error(transparent)]
     Side(#[from] SideError),
@@ -178,6 +182,7 @@ impl Running {
     pub async fn reload(&self, options: &ServeOptions) -> Result<Reloaded, ExportsError> {
         // A table [tls] that is new waits for the next start.
         check_transports(&options.exports, self.options.tls.as_ref())?;
+        check_flavors(&options.exports, self.options.kerberos.as_ref())?;
         let (keeper, exports, hides) =
             (Arc::clone(&self.keeper), options.exports.clone(), options.hide_exports);
         if let Some(upgrade) = self.upgrade.clone() {
@@ -225,6 +230,8 @@ fn start_with<'a>(
     Box::pin(async move {
         let upgrade = options.tls.as_ref().map(TlsTable::upgrade).transpose()?;
         check_transports(&options.exports, options.tls.as_ref())?;
+        check_flavors(&options.exports, options.kerberos.as_ref())?;
+        let authenticator = options.kerberos.as_ref().map(kerberos::authenticator).transpose()?;
         let probes = Probes::default();
         let identity = prepare_state(options, &probes)?;
         let memory = MemoryBudget::new(options.memory_bytes_max);
@@ -246,6 +253,9 @@ fn start_with<'a>(
             }
             None => None,
         };
+        if let Some(gss) = authenticator {
+            programs = programs.with_authenticator(Arc::new(FlavorAuthenticator::new(gss)));
+        }
         let metrics_address = metrics.as_ref().map(MetricsServer::address);
         let programs = Arc::new(programs);
         let side = SideListeners::start(options.portmap, address, &programs).await?;
@@ -314,6 +324,17 @@ fn check_transports(exports: &[ExportSpec], tls: Option<&TlsTable>) -> Result<()
     };
     match exports.iter().find(|spec| !accepts_plain(spec)) {
         Some(spec) if tls.is_none() => Err(ExportsError::NoCertificate { path: spec.path.clone() }),
+        _ => Ok(()),
+    }
+}
+
+/// Checks that there is a key for every export that names Kerberos.
+fn check_flavors(exports: &[ExportSpec], kerberos: Option<&KerberosTable>) -> Result<(), ExportsError> {
+    let is_kerberos = |flavor: &Flavor| matches!(flavor, Flavor::Kerberos(_));
+    let names_kerberos =
+        |spec: &&ExportSpec| spec.options.rules.iter().any(|rule| rule.flavors.iter().any(is_kerberos));
+    match exports.iter().find(names_kerberos) {
+        Some(spec) if kerberos.is_none() => Err(ExportsError::NoKerberos { path: spec.path.clone() }),
         _ => Ok(()),
     }
 }

@@ -379,7 +379,7 @@ mod tests {
             ("/a *(no_rot_squash)", 1, "did you mean `no_root_squash`?"),
             ("/a *(crossmnt)", 1, "a line of its own"),
             ("/a \\\n *(refer=/x@y)", 2, "`refer=/x@y` cannot be followed"),
-            ("/a *(sec=krb5)", 1, "Kerberos"),
+            ("/a *(sec=krb4)", 1, "did you mean `krb5`?"),
             ("/a *(anonuid=-3)", 1, "is no id"),
             ("/a *(anonuid=x)", 1, "has no number"),
             ("/a *(anonuid)", 1, "needs a value"),

@@ -73,6 +73,15 @@ pub enum ExportsError {
         /// Its path.
         path: ExportPath,
     },
+    /// An export names Kerberos, and the server has no key.
+    #[error(
+        "the export {path} is for clients with Kerberos, and the server has no table [kerberos]; add one, with \
+         the keytab of its service"
+    )]
+    NoKerberos {
+        /// Its path.
+        path: ExportPath,
+    },
     /// A rule of an export is for certificates of clients, and the server asks no client for one.
     #[error(
         "the export {path} has rules for certificates of clients, and the server has no authorities for \

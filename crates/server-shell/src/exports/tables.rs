@@ -299,10 +299,7 @@ impl From<&Rule> for ClientTable {
             Clients::Networks(networks) => networks.iter().map(ToString::to_string).collect(),
             others => vec![others.to_string()],
         };
-        let flavor = |flavor: &Flavor| match flavor {
-            Flavor::Sys => "sys".to_owned(),
-            Flavor::None => "none".to_owned(),
-        };
+        let flavor = |flavor: &Flavor| flavor.name().to_owned();
         Self {
             hosts: hosts.into_iter().map(unplaced).collect(),
             read_only: Some(rule.read_only),

@@ -80,19 +80,20 @@ pub(crate) fn nearest(word: &str, words: &[&str]) -> String {
     most_like.map_or_else(String::new, |word| format!("; did you mean `{word}`?"))
 }
 
-/// A flavour of authentication.
+/// A flavor of authentication.
 pub(super) fn flavor(word: &str) -> Result<Flavor, Wrong> {
-    match word {
-        "sys" => Ok(Flavor::Sys),
-        "none" => Ok(Flavor::None),
-        "krb5" | "krb5i" | "krb5p" => {
-            Err(format!("`{word}` needs Kerberos, which this server does not have; use `sys` or `none`"))
-        }
-        "tls" | "mtls" => {
-            Err(format!("`{word}` protects connections and authenticates no user; say it as `xprtsec`"))
-        }
-        _ => Err(format!("`{word}` is no flavour of authentication{}", nearest(word, &["sys", "none"]))),
+    if let Some(flavor) = Flavor::ALL.into_iter().find(|flavor| flavor.name() == word) {
+        return Ok(flavor);
     }
+    Err(match word {
+        "tls" | "mtls" => {
+            format!("`{word}` protects connections and authenticates no user; say it as `xprtsec`")
+        }
+        _ => {
+            let nearest = nearest(word, &Flavor::ALL.map(Flavor::name));
+            format!("`{word}` is no flavor of authentication{nearest}")
+        }
+    })
 }
 
 /// Several, each once.
@@ -105,7 +106,9 @@ pub(super) fn flavors<'w>(words: impl Iterator<Item = &'w str>) -> Result<Vec<Fl
         }
     }
     if flavors.is_empty() {
-        return Err("no flavour of authentication is named; use `sys`, `none` or both".to_owned());
+        return Err(
+            "no flavor of authentication is named; use `sys`, `krb5`, `krb5i`, `krb5p` or `none`".to_owned()
+        );
     }
     Ok(flavors)
 }
@@ -291,6 +294,8 @@ impl Draft {
 
 #[cfg(test)]
 mod tests {
+    use rpc::auth::gss::GssService;
+
     use super::*;
 
     #[test]
@@ -333,7 +338,7 @@ mod tests {
     #[test]
     fn flavors_versions_and_ids_have_their_words() {
         assert_eq!(flavors(["sys", "none", "sys"].into_iter()), Ok(vec![Flavor::Sys, Flavor::None]));
-        assert!(flavor("krb5p").unwrap_err().contains("Kerberos"));
+        assert_eq!(flavor("krb5p"), Ok(Flavor::Kerberos(GssService::Privacy)));
         assert!(flavor("nonne").unwrap_err().contains("did you mean `none`?"));
         assert_eq!(
             versions(["3", "4.1"].into_iter()),

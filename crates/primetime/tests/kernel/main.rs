@@ -14,6 +14,7 @@ mod fairness;
 #[path = "../support/foreign/mod.rs"]
 mod foreign;
 mod guests;
+mod kerberos;
 mod locking;
 mod many_files;
 mod minor_version_2;

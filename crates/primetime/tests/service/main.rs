@@ -6,6 +6,7 @@ mod ctl;
 mod dead_mounts;
 mod descriptors;
 mod full_disk;
+mod kerberos;
 mod manager;
 mod metrics;
 mod peer;

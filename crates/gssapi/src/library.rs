@@ -148,7 +148,9 @@ macro_rules! handle {
                 }
                 let mut minor = 0;
                 // SAFETY: the library made the object, and nothing else has it.
-                unsafe { (self.library.functions.$release)(&raw mut minor, &raw mut self.handle $(, $more)*) };
+                unsafe {
+                    (self.library.functions.$release)(&raw mut minor, &raw mut self.handle $(, $more)*)
+                };
             }
         }
 

@@ -14,7 +14,7 @@ use testkit::kdc::{Kdc, REALM};
 const INSIDE: &str = "PRIMETIME_TEST_REALM";
 
 /// Runs `test` of this file in a process of the realm.
-fn inside(kdc: &Kdc, test: &str, inside: &str) {
+fn inside(kdc: &Kdc<'_>, test: &str, inside: &str) {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(["--exact", test, "--nocapture"]).envs(kdc.environment()).env(INSIDE, inside);
     let output = command.output().unwrap();
@@ -24,7 +24,7 @@ fn inside(kdc: &Kdc, test: &str, inside: &str) {
 }
 
 /// A realm, or none where the packages are not installed, which they are in CI.
-fn realm(enctype: &str) -> Option<Kdc> {
+fn realm(enctype: &str) -> Option<Kdc<'static>> {
     let kdc = Kdc::start_with(&[enctype]);
     if kdc.is_none() {
         assert_ne!(env::var("CI").as_deref(), Ok("true"), "there is no KDC (Debian package krb5-kdc)");

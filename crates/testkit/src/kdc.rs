@@ -46,12 +46,12 @@ impl Kdc<'static> {
 }
 
 impl<'a> Kdc<'a> {
-    /// As [`Kdc::start_with`], for a KDC that listens at `address`, and whose programs are run as `make` says.
+    /// As [`Kdc::start_with`], for a KDC that listens at `address`. `make` makes the commands of programs.
     pub fn start_at(address: SocketAddr, enctypes: &[&str], make: Box<MakeCommand<'a>>) -> Option<Self> {
-        let is_installed = |program: &&str| {
+        let is_installed = |program: &str| {
             ["/usr/sbin", "/usr/bin"].iter().any(|place| Path::new(place).join(program).exists())
         };
-        if !PROGRAMS.iter().all(|program| is_installed(&program)) {
+        if !PROGRAMS.iter().all(|program| is_installed(program)) {
             return None;
         }
         let directory = tempfile::tempdir().unwrap();
@@ -129,15 +129,16 @@ fn write_configuration(directory: &Path, address: SocketAddr, enctypes: &[&str])
     let supported: Vec<String> = enctypes.iter().map(|enctype| format!("{enctype}:normal")).collect();
     let (supported, master) = (supported.join(" "), enctypes[0]);
     let client = format!(
-        "[libdefaults]\n default_realm = {REALM}\n dns_lookup_kdc = false\n dns_lookup_realm = false\n \
-         dns_canonicalize_hostname = false\n rdns = false\n udp_preference_limit = 1\n permitted_enctypes = {permitted}\n[realms]\n {REALM} = {{\n  \
-         kdc = {address}\n }}\n[domain_realm]\n localhost = {REALM}\n"
+        "[libdefaults]\n default_realm = {REALM}\n permitted_enctypes = {permitted}\n\
+         dns_lookup_kdc = false\n dns_lookup_realm = false\n dns_canonicalize_hostname = false\n\
+         rdns = false\n udp_preference_limit = 1\n[realms]\n {REALM} = {{\n kdc = {address}\n }}\n\
+         [domain_realm]\n localhost = {REALM}\n"
     );
     let place = directory.display();
     let server = format!(
-        "[kdcdefaults]\n kdc_listen = {address}\n kdc_tcp_listen = {address}\n[realms]\n {REALM} = \
-         {{\n  database_name = {place}/principal\n  key_stash_file = {place}/stash\n  acl_file = {place}/acl\n  \
-         supported_enctypes = {supported}\n  master_key_type = {master}\n }}\n"
+        "[kdcdefaults]\n kdc_listen = {address}\n kdc_tcp_listen = {address}\n[realms]\n {REALM} = {{\n\
+         database_name = {place}/principal\n key_stash_file = {place}/stash\n acl_file = {place}/acl\n\
+         supported_enctypes = {supported}\n master_key_type = {master}\n }}\n"
     );
     fs::write(directory.join("krb5.conf"), client).unwrap();
     fs::write(directory.join("kdc.conf"), server).unwrap();

@@ -29,7 +29,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 const ACCESS_DENIED: u32 = 13;
 
 /// A server with an export for every flavor, and one for krb5p only.
-fn start(kdc: &Kdc, place: &Place) -> Process {
+fn start(kdc: &Kdc<'_>, place: &Place) -> Process {
     let keytab = kdc.add("nfs/localhost");
     let mut text = format!(
         "listen = \"127.0.0.1:0\"\nstate_dir = \"state\"\n[kerberos]\nkeytab = {keytab:?}\n\
@@ -48,7 +48,7 @@ fn start(kdc: &Kdc, place: &Place) -> Process {
 }
 
 /// A realm, or none where the packages are not installed, which they are in CI.
-fn realm() -> Option<Kdc> {
+fn realm() -> Option<Kdc<'static>> {
     let kdc = Kdc::start();
     if kdc.is_none() {
         assert_ne!(env::var("CI").as_deref(), Ok("true"), "there is no KDC (Debian package krb5-kdc)");

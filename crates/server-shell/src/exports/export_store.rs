@@ -75,8 +75,8 @@ pub enum ExportsError {
     },
     /// An export names Kerberos, and the server has no key.
     #[error(
-        "the export {path} is for clients with Kerberos, and the server has no table [kerberos]; add one, with \
-         the keytab of its service"
+        "the export {path} is for clients with Kerberos, and the server has no table [kerberos]; add one, \
+         with the keytab of its service"
     )]
     NoKerberos {
         /// Its path.

@@ -36,7 +36,8 @@ impl Context {
     /// extra count of a sealed token up to the length of what is sealed.
     ///
     /// # Errors
-    /// An [`Error`] unless the token is the peer's. The bytes of the token may have changed by then, and must not be used.
+    /// An [`Error`] unless the token is the peer's. The bytes of the token may have changed by then, and must
+    /// not be used.
     pub fn unwrap_in_place(&self, token: &mut [u8]) -> Result<Unwrapped, Error> {
         let mac_bytes = self.enctype.mac_bytes();
         let header = *header::split(token, WRAP_TOKEN_ID, HEADER_BYTES + mac_bytes)?.0;

@@ -6,6 +6,7 @@ mod encryption;
 #[path = "../../src/hex.rs"]
 mod hex;
 mod in_place;
+mod mit;
 mod properties;
 mod refusals;
 mod sides;

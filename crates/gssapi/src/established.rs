@@ -36,7 +36,7 @@ pub struct SessionKey {
 pub struct Established {
     /// The principal of the other side, as `ann@EXAMPLE.ORG`.
     pub principal: String,
-    /// For what time it may be used. `None` without end.
+    /// The time for which it may be used. `None` without end.
     pub lifetime: Option<Duration>,
     /// Its key.
     pub key: SessionKey,

@@ -49,8 +49,8 @@ fn contexts_of_every_enctype_have_the_same_key_on_both_sides() {
     }
 }
 
-/// What [`contexts_of_every_enctype_have_the_same_key_on_both_sides`] runs in the realm; alone it has nothing
-/// to do.
+/// The part of [`contexts_of_every_enctype_have_the_same_key_on_both_sides`] in the realm. Alone it has
+/// nothing to do.
 #[test]
 fn both_sides_in_this_process() {
     let Ok(told) = env::var(INSIDE) else { return };

@@ -67,7 +67,7 @@ impl SecurityContext for KerberosContext {
     fn unwrap(&self, token: &Bytes) -> Result<Bytes, BadToken> {
         let mut buffer = token.to_vec();
         let unwrapped = self.context.unwrap_in_place(&mut buffer).map_err(|_| BadToken)?;
-        // A token without encryption would let a peer on the way read what is to be private.
+        // Without encryption a peer on the way could read a private message.
         if !unwrapped.is_private {
             return Err(BadToken);
         }

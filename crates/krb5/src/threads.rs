@@ -28,7 +28,7 @@ impl Threads {
         let place = Arc::clone(&self.places).acquire_owned().await.ok()?;
         let prepare = self.prepare;
         let run = move || {
-            // Whoever waits for the outcome may be gone before the call has ended.
+            // The future that waits for the outcome may be dropped before the call has ended.
             let _place = place;
             prepare();
             call()

@@ -74,7 +74,7 @@ fn user(uid: u32) -> UnixUser {
     UnixUser { uid, gid: 7, gids: vec![] }
 }
 
-/// What [`users_call_with_their_tickets_and_each_service`] runs in the realm; alone it has nothing to do.
+/// The part of [`users_call_with_their_tickets_and_each_service`] in the realm. Alone it has nothing to do.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_in_this_realm() {
     let Ok(told) = env::var(INSIDE) else { return };

@@ -64,7 +64,7 @@ impl ClientUpgrade {
 }
 
 impl Shared {
-    /// The content of the files now; what they had before where that cannot be used.
+    /// The content of the files now, or the last content that could be used.
     fn config(&self) -> Arc<ClientConfig> {
         let stamps = stamps(self.authorities.as_deref(), self.identity.as_ref());
         let mut loaded = self.loaded.lock();

@@ -18,7 +18,7 @@ pub enum Error {
         /// The cause.
         source: io::Error,
     },
-    /// A file is no PEM, or has none of what was looked for.
+    /// A file is no PEM, or has no such part.
     #[error("the file {} has no {what} in PEM form; name one that begins with -----BEGIN", path.display())]
     Pem {
         /// A noun for it, such as "certificate".

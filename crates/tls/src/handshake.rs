@@ -12,7 +12,7 @@ use rustls::pki_types::CertificateDer;
 use crate::error;
 use crate::stream::{Sink, TlsStream};
 
-/// Room for what is received at a time, in bytes. rustls bounds what it keeps of a handshake.
+/// Room for the bytes of one read. rustls bounds its own memory of a handshake.
 const RECEIVE_BYTES: usize = 16 << 10;
 
 /// The outcome of a handshake.

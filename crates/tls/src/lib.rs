@@ -1,8 +1,8 @@
 //! RPC-with-TLS (RFC 9289): an upgrade of a connection's stream to TLS 1.3, for servers and clients.
 //!
 //! A [`ServerUpgrade`] and a [`ClientUpgrade`] perform the handshake; both give a stream that encrypts and
-//! decrypts in user space. Certificates and keys come from PEM files ([`CertificateFiles`]). What the
-//! certificate of a client permits is up to the server's exports: this crate reports it.
+//! decrypts in user space. Certificates and keys come from PEM files ([`CertificateFiles`]). The
+//! server's exports decide about the rights of a client's certificate: this crate reports it.
 
 #![forbid(unsafe_code)]
 

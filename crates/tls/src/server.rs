@@ -141,7 +141,7 @@ impl Shared {
         self.sessions.review(&verify, UnixTime::since_unix_epoch(now), all);
     }
 
-    /// Notes a connection, and tells what its client has shown.
+    /// Notes a connection, and returns the certificate of its client.
     fn admit(&self, peer: SocketAddr, secured: Secured) -> Upgraded {
         let loaded = self.loaded.load();
         let certificate = certificate::describe(&secured.peer_chain, &loaded.authorities).map(Arc::new);

@@ -17,7 +17,7 @@ use crate::error;
 /// Room for ciphertext that was received and not decrypted, in bytes: sixteen records of the largest size.
 const RECEIVE_BYTES: usize = 256 << 10;
 
-/// The most plaintext that is encrypted in one write, in bytes: what follows waits until it is sent.
+/// The most plaintext that is encrypted in one write, in bytes: more waits until it is sent.
 const SEND_BYTES_MAX: usize = 256 << 10;
 
 /// TLS over another stream. Both directions share a lock: rustls keeps one state for both.
@@ -35,7 +35,7 @@ pub(crate) struct StreamTrust {
 }
 
 impl StreamTrust {
-    /// Ends the stream. What the peer sent and no reader has yet is dropped.
+    /// Ends the stream. Bytes of the peer that no reader has yet are dropped.
     pub(crate) fn revoke(&self) {
         self.is_lost.store(true, Ordering::Release);
         self.inner.shut_down();
@@ -90,7 +90,7 @@ impl TlsStream {
             }
             if !state.decrypt(&*self.inner)? {
                 state.received.reserve(RECEIVE_BYTES);
-                // An end without close_notify is an end as well: record marks show what is complete.
+                // An end without close_notify is an end as well: record marks show complete messages.
                 if receive(&mut state.received)? == 0 {
                     return Ok(0);
                 }
@@ -144,7 +144,7 @@ impl State {
         Ok(true)
     }
 
-    /// Sends what is encrypted.
+    /// Sends the ciphertext.
     fn send(&mut self, inner: &dyn Stream) -> io::Result<()> {
         while self.connection.wants_write() {
             self.connection.write_tls(&mut Sink(inner))?;

@@ -145,7 +145,7 @@ impl Caller {
     }
 }
 
-/// What [`exports_accept_the_services_of_their_rule_and_know_the_account`] runs in the realm; alone it has
+/// The part of [`exports_accept_the_services_of_their_rule_and_know_the_account`] in the realm. Alone it has
 /// nothing to do.
 #[test]
 fn calls_in_this_realm() {

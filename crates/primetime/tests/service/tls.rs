@@ -1,5 +1,5 @@
-//! Exports that accept protected connections only (RFC 9289): our client, and OpenSSL as a client that nobody
-//! here wrote.
+//! Exports that accept protected connections only (RFC 9289): our client, and OpenSSL as a client of another
+//! project.
 
 use std::fs::{self, Permissions};
 use std::io::{Read, Write};
@@ -38,7 +38,7 @@ impl Protected {
                 place.path(name)
             );
         }
-        // Clients with the certificate of Ben are user 1234; Ann has her own rights; there is nobody else.
+        // Clients with the certificate of Ben are user 1234, and Ann has her own rights. Others have none.
         fs::create_dir(place.path("named")).unwrap();
         fs::set_permissions(place.path("named"), Permissions::from_mode(0o777)).unwrap();
         text += &format!(

@@ -190,7 +190,7 @@ impl<F: FileSystem> ExportSet<F> {
     }
 
     /// As [`ExportSet::check`] for MOUNT, which tells callers of every known flavor the ones that an export
-    /// accepts (RFC 1813 §5.2.1): clients mount with AUTH_SYS what they use with Kerberos.
+    /// accepts (RFC 1813 §5.2.1): clients mount with AUTH_SYS and then use Kerberos.
     ///
     /// # Errors
     /// `AUTH_TOOWEAK`.

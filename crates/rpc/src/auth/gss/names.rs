@@ -5,8 +5,8 @@ use bytes::Bytes;
 use crate::BoxFuture;
 use crate::auth::UnixUser;
 
-/// The most supplementary groups of a user, as Linux has it. A user with more is nobody: fewer groups than it
-/// has could allow an access that an entry for a group denies.
+/// The most supplementary groups of a user, as Linux has it. A principal with more has no user: fewer groups
+/// could allow an access that an entry for a group denies.
 pub const GROUPS_MAX: usize = 65_536;
 
 /// Names of services whose principals stand for machines or administrators, not for users.
@@ -15,7 +15,7 @@ const MACHINE_SERVICES: [&[u8]; 3] = [b"host", b"nfs", b"root"];
 /// Knows the users of principals. It is asked once for each context, so a change of groups takes effect with
 /// the next context.
 ///
-/// `None` is nobody: exports give such a caller their anonymous ids.
+/// Where it is `None`, exports give the caller their anonymous ids.
 pub trait Names: Send + Sync + 'static {
     /// Returns the user of a principal. The driver of the connection polls the future, so it must not block.
     ///
@@ -30,7 +30,7 @@ pub trait Names: Send + Sync + 'static {
     }
 }
 
-/// Knows no user: each principal is nobody.
+/// Knows no user of any principal.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoNames;
 

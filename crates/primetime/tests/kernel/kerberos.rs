@@ -4,12 +4,13 @@ use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
 use std::process::{Child, Stdio};
 
 use netlab::guest::{GuestOptions, Lab, mountstats};
 use testkit::kdc::Kdc;
 
-use crate::guests::{TIME_LIMIT, finish};
+use crate::guests::{TIME_LIMIT, finish, wait_until};
 use crate::server::PORT;
 
 const KDC_PORT: u16 = 88;
@@ -24,17 +25,20 @@ impl Drop for Process {
     }
 }
 
-/// A server whose export is for callers with Kerberos.
-fn serve(lab: &Lab, kdc: &Kdc<'_>, place: &std::path::Path) -> Process {
+/// Prepares a server whose export is for callers with Kerberos.
+fn configure(lab: &Lab, kdc: &Kdc<'_>, place: &Path) {
     let (export, keytab) = (place.join("export"), kdc.add("nfs/files.primetime.test"));
     fs::create_dir(&export).unwrap();
     fs::set_permissions(&export, Permissions::from_mode(0o777)).unwrap();
     let address = SocketAddr::new(lab.host_address(), PORT);
     let text = format!(
         "listen = \"{address}\"\nstate_dir = \"state\"\n[kerberos]\nkeytab = {keytab:?}\n[[export]]\n\
-         path = {export:?}\npseudo = \"/\"\nsecurity = [\"krb5p\", \"krb5i\", \"krb5\"]\n"
+         path = {export:?}\npseudo = \"/\"\nsecurity = [\"krb5p\", \"krb5i\", \"krb5\"]\n[limits]\nlease_seconds = 5\n"
     );
     fs::write(place.join("primetime.toml"), text).unwrap();
+}
+
+fn serve(lab: &Lab, kdc: &Kdc<'_>, place: &Path) -> Process {
     let mut child = lab
         .command(env!("CARGO_BIN_EXE_primetime"))
         .args(["serve", "--config", "primetime.toml"])
@@ -49,16 +53,17 @@ fn serve(lab: &Lab, kdc: &Kdc<'_>, place: &std::path::Path) -> Process {
 }
 
 #[test]
-fn linux_client_works_with_tickets_of_two_users_and_each_service() {
+fn linux_client_works_with_tickets_of_two_users_over_a_restart() {
     let Some(lab) = Lab::for_test() else { return };
     let address = SocketAddr::new(lab.host_address(), KDC_PORT);
     let enctypes = ["aes256-cts-hmac-sha1-96", "aes128-cts-hmac-sha1-96"];
-    let Some(kdc) = Kdc::start_at(address, &enctypes, Box::new(|program| lab.command(program))) else {
+    let Some(mut kdc) = Kdc::start_at(address, &enctypes, Box::new(|program| lab.command(program))) else {
         assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "there is no KDC (Debian package krb5-kdc)");
         return;
     };
     let place = tempfile::tempdir().unwrap();
-    let _server = serve(&lab, &kdc, place.path());
+    configure(&lab, &kdc, place.path());
+    let mut server = serve(&lab, &kdc, place.path());
     // Accounts that each system has: daemon and bin.
     let mut files: Vec<(String, Vec<u8>)> = vec![
         ("prelude.sh".into(), include_bytes!("prelude.sh").to_vec()),
@@ -81,7 +86,18 @@ fn linux_client_works_with_tickets_of_two_users_and_each_service() {
         memory_mb: 384,
         ..GuestOptions::default()
     };
-    let [result] = finish([lab.boot(&options).unwrap()]);
+    let guest = lab.boot(&options).unwrap();
+    for version in ["4.1", "3"] {
+        let mounted = lab.shared().join(format!("mounted.{version}"));
+        wait_until(&lab, "the guest mounts", || mounted.exists());
+        // Tickets for the service are with the client.
+        kdc.stop();
+        drop(server);
+        server = serve(&lab, &kdc, place.path());
+        fs::create_dir(lab.shared().join(format!("restarted.{version}"))).unwrap();
+    }
+    let [result] = finish([guest]);
+    drop(server);
     for version in ["4.2", "4.1", "3"] {
         for flavor in ["krb5", "krb5i", "krb5p"] {
             let said = result.read(&format!("mountstats.{version}.{flavor}")).unwrap();

@@ -14,13 +14,16 @@ for user in 0 1 2; do
 done
 # With -n the superuser has tickets of its own, and no keytab of the machine.
 rpc.gssd -f -n -p /run/rpc_pipefs >/tmp/gssd.log 2>&1 &
+gssd=$!
+# The kernel refuses to wait for a daemon that has not opened its pipe.
+until ls -l /proc/$gssd/fd 2>/dev/null | grep -q rpc_pipefs/gssd/clnt; do
+    [ -d /proc/$gssd ] || { cat /tmp/gssd.log; fail gssd; }
+    busybox usleep 10000
+done
 mkdir -p /mnt/n
 
-try() { # OPTIONS FLAVOR
-    for attempt in 1 2 3 4 5; do
-        mount -t nfs -o "$1,sec=$2,proto=tcp,port=$PORT" files.primetime.test:/ /mnt/n && return 0
-        busybox usleep 500000
-    done
+mount_with() { # OPTIONS FLAVOR
+    mount -t nfs -o "$1,sec=$2,proto=tcp,port=$PORT" files.primetime.test:/ /mnt/n && return 0
     cat /tmp/gssd.log
     fail "mount $1 sec=$2"
 }
@@ -29,7 +32,7 @@ for version in 4.2 4.1 3; do
     options="vers=$version"
     [ $version != 3 ] || options="$options,nolock,mountproto=tcp,mountport=$PORT"
     for flavor in krb5 krb5i krb5p; do
-        try "$options" $flavor
+        mount_with "$options" $flavor
         for user in 1 2; do
             name=/mnt/n/$version.$flavor.$user
             as $user sh -c "umask 077; echo of $user >$name" || fail "write $name"
@@ -46,4 +49,17 @@ for version in 4.2 4.1 3; do
         cat /proc/self/mountstats >$EXCHANGE/mountstats.$version.$flavor
         umount /mnt/n || fail umount
     done
+done
+
+# The server that comes back has no context any more, and the KDC is away from the first time on.
+for version in 4.1 3; do
+    options="vers=$version"
+    [ $version != 3 ] || options="$options,nolock,mountproto=tcp,mountport=$PORT"
+    mount_with "$options" krb5p
+    as 1 sh -c "echo before >/mnt/n/restart.$version" || fail "write before the restart"
+    tell "mounted.$version"
+    await "restarted.$version"
+    as 1 sh -c "echo after >>/mnt/n/restart.$version" || fail "write after the restart"
+    expect "file over a restart" "$(as 1 cat /mnt/n/restart.$version | tr '\n' ' ')" "before after "
+    umount /mnt/n || fail umount
 done

@@ -2,35 +2,10 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use std::env;
 use std::path::Path;
-use std::process::Command;
 
 use gssapi::{Accepted, Acceptor, Error, Initiated, Initiator, Library};
-use testkit::kdc::{Kdc, REALM};
-
-/// The variable that tells the process inside the realm the service's keytab, the user's tickets, and the
-/// encryption type.
-const INSIDE: &str = "PRIMETIME_TEST_REALM";
-
-/// Runs `test` of this file in a process of the realm.
-fn inside(kdc: &Kdc<'_>, test: &str, inside: &str) {
-    let mut command = Command::new(env::current_exe().unwrap());
-    command.args(["--exact", test, "--nocapture"]).envs(kdc.environment()).env(INSIDE, inside);
-    let output = command.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.contains("1 passed"), "{said}{error}");
-}
-
-/// A realm, or none where the packages are not installed, which they are in CI.
-fn realm(enctype: &str) -> Option<Kdc<'static>> {
-    let kdc = Kdc::start_with(&[enctype]);
-    if kdc.is_none() {
-        assert_ne!(env::var("CI").as_deref(), Ok("true"), "there is no KDC (Debian package krb5-kdc)");
-    }
-    kdc
-}
+use testkit::kdc::{Kdc, REALM, told_inside};
 
 #[test]
 fn contexts_of_every_enctype_have_the_same_key_on_both_sides() {
@@ -41,11 +16,11 @@ fn contexts_of_every_enctype_have_the_same_key_on_both_sides() {
         ("aes256-cts-hmac-sha384-192", 20),
     ];
     for (name, number) in types {
-        let Some(kdc) = realm(name) else { return };
+        let Some(kdc) = Kdc::start_with(&[name]) else { return };
         let service = kdc.add("nfs/localhost");
         let tickets = kdc.tickets("ann", &kdc.add("ann"), 600);
         let told = format!("{} {} {number}", service.display(), tickets.display());
-        inside(&kdc, "both_sides_in_this_process", &told);
+        kdc.run_inside("both_sides_in_this_process", &told);
     }
 }
 
@@ -53,7 +28,7 @@ fn contexts_of_every_enctype_have_the_same_key_on_both_sides() {
 /// nothing to do.
 #[test]
 fn both_sides_in_this_process() {
-    let Ok(told) = env::var(INSIDE) else { return };
+    let Some(told) = told_inside() else { return };
     let [keytab, tickets, number] = told.split(' ').collect::<Vec<_>>()[..] else { panic!("{told}") };
     let library = Library::load().unwrap();
     let acceptor = Acceptor::new(&library, None, Some(Path::new(keytab))).unwrap();

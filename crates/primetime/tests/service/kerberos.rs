@@ -1,12 +1,10 @@
 //! Exports for callers with Kerberos, in a realm with a KDC of the test's own: the server as a process, and a
 //! client of this project's RPC with tickets.
 
-use std::env;
 use std::fs::{self, Permissions};
 use std::net::SocketAddr;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,13 +15,11 @@ use rpc::auth::gss::client::GssCredentials;
 use rpc::auth::{Credentials, OnBehalf, SystemCredentials};
 use rpc::{AuthSys, Credential};
 use rpc_net::{Client, ClientOptions};
-use testkit::kdc::{Kdc, REALM};
+use testkit::kdc::{Kdc, REALM, told_inside};
 use xdr::{Decoder, Encoder};
 
 use crate::process::{Place, Process};
 
-/// The variable that tells the process inside the realm the server's address and the user's tickets.
-const INSIDE: &str = "PRIMETIME_TEST_REALM";
 const LIMIT: Duration = Duration::from_secs(60);
 /// NFS3ERR_ACCES.
 const ACCESS_DENIED: u32 = 13;
@@ -47,31 +43,16 @@ fn start(kdc: &Kdc<'_>, place: &Place) -> Process {
     Process::start(place.command_alone(&["--config", "primetime.toml"]).envs(kdc.environment()))
 }
 
-/// A realm, or none where the packages are not installed, which they are in CI.
-fn realm() -> Option<Kdc<'static>> {
-    let kdc = Kdc::start();
-    if kdc.is_none() {
-        assert_ne!(env::var("CI").as_deref(), Ok("true"), "there is no KDC (Debian package krb5-kdc)");
-        eprintln!("skipped: there is no KDC");
-    }
-    kdc
-}
-
 #[test]
 fn exports_accept_the_services_of_their_rule_and_know_the_account() {
-    let Some(kdc) = realm() else { return };
+    let Some(kdc) = Kdc::start() else { return };
     let place = Place::new();
     let server = start(&kdc, &place);
     // The account of this host by the library's rules, by the configuration, and none for a machine.
     for (principal, uid) in [("daemon", 1), ("operator", 2), ("host/localhost", 65_534)] {
         let tickets = kdc.tickets(principal, &kdc.add(principal), 600);
-        let mut command = Command::new(env::current_exe().unwrap());
-        command.args(["--exact", "kerberos::calls_in_this_realm", "--nocapture"]).envs(kdc.environment());
-        command.env(INSIDE, format!("{} {}", server.address, tickets.display()));
-        let output = command.output().unwrap();
-        let said = String::from_utf8_lossy(&output.stdout);
-        let error = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success() && said.contains("1 passed"), "{principal}: {said}{error}");
+        let told = format!("{} {}", server.address, tickets.display());
+        kdc.run_inside("kerberos::calls_in_this_realm", &told);
         for name in ["any/krb5", "any/krb5i", "any/krb5p", "private/krb5p"] {
             assert_eq!(fs::metadata(place.path(name)).unwrap().uid(), uid, "{name} of {principal}");
             fs::remove_file(place.path(name)).unwrap();
@@ -149,7 +130,7 @@ impl Caller {
 /// nothing to do.
 #[test]
 fn calls_in_this_realm() {
-    let Ok(told) = env::var(INSIDE) else { return };
+    let Some(told) = told_inside() else { return };
     let (address, tickets) = told.split_once(' ').unwrap();
     let (address, tickets) = (address.parse().unwrap(), PathBuf::from(tickets));
     tokio::runtime::Runtime::new().unwrap().block_on(calls(address, &tickets));

@@ -8,17 +8,11 @@
 //! All calls may wait: for files, and those of an initiator for the network too. A program that has no such
 //! library gets one sentence from [`Library::load`], and works without Kerberos.
 
-#![allow(unsafe_code, reason = "every call of the library is one of C")]
-
-mod accept;
 mod error;
-mod established;
-mod ffi;
-mod initiate;
-mod library;
+mod sys;
 
-pub use accept::{Accepted, Acceptor, PartialContext};
 pub use error::{Error, Status};
-pub use established::{Established, SessionKey};
-pub use initiate::{Initiated, Initiator};
-pub use library::Library;
+pub use sys::accept::{Accepted, Acceptor, PartialContext};
+pub use sys::established::{Established, SessionKey};
+pub use sys::initiate::{Initiated, Initiator};
+pub use sys::library::Library;

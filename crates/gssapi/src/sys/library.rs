@@ -5,8 +5,8 @@ use std::path::Path;
 use std::ptr;
 use std::sync::Arc;
 
+use super::ffi::{self, Buffer, Functions, KeyValue, KeyValueSet, Oid, OidSet};
 use crate::error::{Error, Status};
-use crate::ffi::{self, Buffer, Functions, KeyValue, KeyValueSet, Oid, OidSet};
 
 /// MIT's, then Heimdal's.
 const NAMES: [&str; 2] = ["libgssapi_krb5.so.2", "libgssapi.so.3"];

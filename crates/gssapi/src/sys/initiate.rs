@@ -4,10 +4,10 @@ use std::path::Path;
 use std::ptr;
 use std::sync::Arc;
 
+use super::established::{Established, SessionKey, lifetime};
+use super::ffi::{self, Buffer};
+use super::library::{Library, OwnedBuffer, OwnedContext, OwnedCredential, OwnedName, oid};
 use crate::error::{Error, Status};
-use crate::established::{Established, SessionKey, lifetime};
-use crate::ffi::{self, Buffer};
-use crate::library::{Library, OwnedBuffer, OwnedContext, OwnedCredential, OwnedName, oid};
 
 /// Initiates one context with a service.
 pub struct Initiator {

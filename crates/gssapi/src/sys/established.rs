@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use zeroize::Zeroizing;
 
+use super::ffi::{self, LucidContext, LucidKey};
+use super::library::OwnedContext;
 use crate::error::{Error, Status};
-use crate::ffi::{self, LucidContext, LucidKey};
-use crate::library::OwnedContext;
 
 /// The version of the structure that is asked for.
 const LUCID_VERSION: u32 = 1;

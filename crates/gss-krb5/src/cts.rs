@@ -19,19 +19,14 @@ const PIECE_BYTES: usize = 8 * 1024;
 pub(crate) fn encrypt(
     cipher: &Encryptor,
     data: &mut [u8],
-    mut before: impl FnMut(&[u8]),
-    mut after: impl FnMut(&[u8]),
+    before: impl FnMut(&[u8]),
+    after: impl FnMut(&[u8]),
 ) {
-    let mut vector = Block::default();
-    let (head, tail) = split(data);
-    for piece in head.chunks_mut(PIECE_BYTES) {
-        before(piece);
-        cipher.cbc(&mut vector, blocks(piece));
-        after(piece);
-    }
-    before(tail);
-    encrypt_tail(cipher, &mut vector, tail);
-    after(tail);
+    let transform = |vector: &mut Block, piece: &mut [u8], is_tail| match is_tail {
+        false => cipher.cbc(vector, blocks(piece)),
+        true => encrypt_tail(cipher, vector, piece),
+    };
+    in_pieces(data, transform, before, after);
 }
 
 /// Decrypts `data`, of at least one block, in place.
@@ -40,19 +35,31 @@ pub(crate) fn encrypt(
 pub(crate) fn decrypt(
     cipher: &Decryptor,
     data: &mut [u8],
+    before: impl FnMut(&[u8]),
+    after: impl FnMut(&[u8]),
+) {
+    let transform = |vector: &mut Block, piece: &mut [u8], is_tail| match is_tail {
+        false => cipher.cbc(vector, blocks(piece)),
+        true => decrypt_tail(cipher, vector, piece),
+    };
+    in_pieces(data, transform, before, after);
+}
+
+/// Transforms whole blocks in pieces, then the tail, each between `before` and `after`.
+fn in_pieces(
+    data: &mut [u8],
+    mut transform: impl FnMut(&mut Block, &mut [u8], bool),
     mut before: impl FnMut(&[u8]),
     mut after: impl FnMut(&[u8]),
 ) {
     let mut vector = Block::default();
     let (head, tail) = split(data);
-    for piece in head.chunks_mut(PIECE_BYTES) {
+    let pieces = head.chunks_mut(PIECE_BYTES).map(|piece| (piece, false));
+    for (piece, is_tail) in pieces.chain([(tail, true)]) {
         before(piece);
-        cipher.cbc(&mut vector, blocks(piece));
+        transform(&mut vector, piece, is_tail);
         after(piece);
     }
-    before(tail);
-    decrypt_tail(cipher, &mut vector, tail);
-    after(tail);
 }
 
 /// Splits off the last two blocks, of which the last may be partial, or the only block.

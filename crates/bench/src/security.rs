@@ -50,15 +50,7 @@ impl Security {
             }
             None => Target::Own { command: None, flags: Vec::new(), query: self.option().to_owned() },
         };
-        ArmSpec {
-            name: self.name().to_owned(),
-            target,
-            version: None,
-            delegations: true,
-            client: None,
-            mount_options: Vec::new(),
-            planted: 0.0,
-        }
+        ArmSpec::new(self.name(), target)
     }
 }
 

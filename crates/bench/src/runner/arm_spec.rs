@@ -53,6 +53,22 @@ pub struct ArmSpec {
     pub planted: f64,
 }
 
+impl ArmSpec {
+    /// An arm without options.
+    #[must_use]
+    pub fn new(name: &str, target: Target) -> Self {
+        Self {
+            name: name.to_owned(),
+            target,
+            version: None,
+            delegations: true,
+            client: None,
+            mount_options: Vec::new(),
+            planted: 0.0,
+        }
+    }
+}
+
 impl FromStr for ArmSpec {
     type Err = String;
 

@@ -46,13 +46,5 @@ fn arm(name: &str, text: &str) -> Result<ArmSpec, Failure> {
         true => Target::Own { command: Some(whole), flags: Vec::new(), query: String::new() },
         false => Target::Directory(Some(whole)),
     };
-    Ok(ArmSpec {
-        name: name.to_owned(),
-        target,
-        version: None,
-        delegations: true,
-        client: None,
-        mount_options: Vec::new(),
-        planted: 0.0,
-    })
+    Ok(ArmSpec::new(name, target))
 }

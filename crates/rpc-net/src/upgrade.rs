@@ -94,7 +94,10 @@ impl UpgradeDemand {
         let header = CallHeader { xid, program: self.program, version: self.version, procedure: 0 };
         let written = write_all(stream, &frame_call(&header, credential, |_| ())).await;
         // A server that ends the connection may have said before why.
-        let reply = read_only_record(stream).await.map_err(|unread| written.err().unwrap_or(unread));
+        let reply = read_only_record(stream).await.map_err(|unread| match unread.kind() {
+            io::ErrorKind::UnexpectedEof => written.err().unwrap_or(unread),
+            _ => unread,
+        });
         let is_accepted =
             with_verifier(reply?, xid, |verifier, results| results.is_empty() && check(verifier));
         Ok(is_accepted == Some(true))

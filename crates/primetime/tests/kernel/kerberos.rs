@@ -33,7 +33,8 @@ fn configure(lab: &Lab, kdc: &Kdc<'_>, place: &Path) {
     let address = SocketAddr::new(lab.host_address(), PORT);
     let text = format!(
         "listen = \"{address}\"\nstate_dir = \"state\"\n[kerberos]\nkeytab = {keytab:?}\n[[export]]\n\
-         path = {export:?}\npseudo = \"/\"\nsecurity = [\"krb5p\", \"krb5i\", \"krb5\"]\n[limits]\nlease_seconds = 5\n"
+         path = {export:?}\npseudo = \"/\"\nsecurity = [\"krb5p\", \"krb5i\", \"krb5\"]\n\
+         [limits]\nlease_seconds = 5\n"
     );
     fs::write(place.join("primetime.toml"), text).unwrap();
 }

@@ -171,8 +171,8 @@ impl<F: FileSystem> Export<F> {
         rule.identity(caller.rpc, groups)
     }
 
-    /// As [`Export::identity`], but nobody where the flavor of authentication or the protection of the
-    /// connection is not accepted.
+    /// As [`Export::identity`], but the anonymous user where the rule does not accept the flavor of
+    /// authentication or the protection of the connection.
     ///
     /// # Errors
     /// As [`Export::rule`], and `Later` when the caller's groups are not known.

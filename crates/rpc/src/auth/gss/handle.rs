@@ -1,4 +1,4 @@
-//! The handles of contexts: they cannot be guessed, and handles of another run of the server are told apart.
+//! The handles of contexts. A stranger cannot guess one, and a server knows those of its other runs.
 
 use std::hash::{Hash, Hasher};
 

@@ -19,8 +19,9 @@ const MACHINE_SERVICES: [&[u8]; 3] = [b"host", b"nfs", b"root"];
 pub trait Names: Send + Sync + 'static {
     /// Returns the user of a principal. The driver of the connection polls the future, so it must not block.
     ///
-    /// It is not asked for principals of machines (`host/…`, `nfs/…`, `root/…`, `NAME$`). Uid 0 counts as
-    /// nobody: a directory of users has an entry for root, which a principal of that name must not get.
+    /// The authenticator does not ask for principals of machines (`host/…`, `nfs/…`, `root/…`, `NAME$`), and
+    /// ignores the uid 0: a directory of users has an entry for root, which a principal of that name must not
+    /// get.
     fn user(&self, principal: Bytes) -> BoxFuture<Option<UnixUser>>;
 
     /// Returns the user that an administrator has given to this very principal. It may be uid 0, and the
